@@ -1,0 +1,52 @@
+/* dispose.h: removing sandboxes by name or identity, and by age (MAF-31..36, 150..157). Never
+ * stops, always removes. */
+#ifndef SBX_DISPOSE_H
+#define SBX_DISPOSE_H
+
+#include <sbx/sandbox.h>
+
+enum sbx_removal {
+	SBX_REMOVAL_REMOVED,
+	SBX_REMOVAL_ABSENT,
+	SBX_REMOVAL_REFUSED,
+	SBX_REMOVAL_UNREACHABLE,
+	SBX_REMOVAL_UNKNOWN,
+	SBX_REMOVAL_KEPT /* dry run */
+};
+const char *sbx_removal_name(enum sbx_removal removal);
+
+struct sbx_removed {
+	char *id, *name;
+	enum sbx_removal result;
+	char *reason;
+	int64_t age_s;
+};
+struct sbx_removals {
+	struct sbx_removed *rows;
+	size_t count;
+	size_t removed, failed;
+};
+void sbx_removals_finish(struct sbx_removals *removals);
+
+/* One sandbox by name or id; instance_id (may be NULL) must then be its id. An absent one is
+ * ABSENT, a success. Works at once inside a window of this or another sbxfs. Returns 0, or -errno
+ * when it may still be there. */
+int sbx_dispose(struct sbx_engine *engine, const struct sbx_rules *rules, const char *name,
+	const char *instance_id, const struct sbx_call *call, struct sbx_removed *out,
+	struct sbx_error *err);
+/* All with that scope (and thread, if not NULL). A failed listing is a failure, not a clean zero.
+ */
+int sbx_dispose_scope(struct sbx_engine *engine, const char *scope, const char *thread,
+	const struct sbx_call *call, struct sbx_removals *out, struct sbx_error *err);
+
+struct sbx_reap {
+	int64_t older_than_s; /* > 0 */
+	const char *scope;    /* or NULL */
+	bool dry_run;
+};
+/* Inventory first; any failure of it deletes nothing. Each is re-inspected by id before it goes.
+ * Ephemeral and probe containers left by a dead process are collected too. */
+int sbx_reap(struct sbx_engine *engine, const struct sbx_reap *reap, const struct sbx_call *call,
+	struct sbx_removals *out, struct sbx_error *err);
+
+#endif

@@ -1,0 +1,41 @@
+/* doctor.h: what this engine can do for sandboxes, asked and, where it can be, tried. */
+#ifndef SBX_DOCTOR_H
+#define SBX_DOCTOR_H
+
+#include <sbx/acquire.h>
+
+enum sbx_finding_level {
+	SBX_FINDING_OK,
+	SBX_FINDING_NOTE,
+	SBX_FINDING_WARNING,
+	SBX_FINDING_PROBLEM
+};
+const char *sbx_finding_level_name(enum sbx_finding_level level);
+
+struct sbx_finding {
+	const char *topic;
+	enum sbx_finding_level level;
+	char *text; /* one sentence, with the remedy */
+};
+struct sbx_findings {
+	struct sbx_finding *rows;
+	size_t count;
+};
+void sbx_findings_add(struct sbx_findings *findings, const char *topic,
+	enum sbx_finding_level level, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+void sbx_findings_finish(struct sbx_findings *findings);
+
+/* image: for the throwaway sandbox on which pause is tried; NULL: that of a sandbox that exists,
+ * else it is not tried. The sandbox is removed on every path. Fails only when the engine does not
+ * answer at all. Thread-safe. */
+int sbx_doctor(struct sbx_engine *engine, const char *image, const struct sbx_call *call,
+	struct sbx_findings *findings, struct sbx_engine_info *info, struct sbx_error *err);
+
+/* The declarations as one document (MAF-05..11): isolation, capabilities, limits, egress modes, OS
+ * families. os_type: what the daemon says, never a setting; anything but "linux" declares no
+ * family. ceilings: those that runs are held to. Caller deletes. */
+struct cJSON;
+struct cJSON *sbx_declarations(const char *os_type, const struct sbx_ceilings *ceilings);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * sandbox.h: which containers are sandboxes, and the live set of them.
+ *
+ * Recognised are containers with sbxfs.* labels, with maf-sandbox.* labels (work dir
+ * /maf-sandbox/work unless labelled) and those that a rule of the config file matches. Proxies
+ * (role=proxy, probe) are never shown.
+ */
+#ifndef SBX_SANDBOX_H
+#define SBX_SANDBOX_H
+
+#include <sbx/container.h>
+#include <sbx/labels.h>
+
+/* One declared output: relative to the work dir, without a trailing slash. */
+struct sbx_output {
+	char *path;
+	bool directory;
+};
+
+struct sbx_sandbox {
+	struct sbx_container container;
+	char *workdir; /* absolute, normal form */
+	struct sbx_output *outputs;
+	size_t output_count;
+	char *in_dir;  /* relative to the work dir; NULL: no in dir */
+	char *refusal; /* not NULL: it is a sandbox whose declaration cannot be served, and why */
+};
+void sbx_sandbox_finish(struct sbx_sandbox *sandbox);
+
+/* Parses and checks a declaration as one: every output's rule, none equal to, inside or around
+ * another, none equal to, under or over in_dir, none under /proc, /sys, /dev once joined with
+ * workdir. texts as typed ("out/" is a directory). Errors: EINVAL/EXDEV/EPERM, the sentence names
+ * the output. */
+int sbx_outputs_parse(const char *workdir, const char *in_dir, const char *const *texts,
+	size_t count, struct sbx_output **out, size_t *out_count, struct sbx_error *err);
+void sbx_outputs_free(struct sbx_output *outputs, size_t count);
+
+/* Rules of the config file: sections [rule NAME] with name=GLOB, image=GLOB, label=KEY[=GLOB] (all
+ * given must match), workdir=/P, outputs=a,b/,c (repeatable), in=DIR. */
+struct sbx_rules;
+struct sbx_rules *sbx_rules_create(void);
+void sbx_rules_destroy(struct sbx_rules *rules);
+/* One key of a section "rule NAME", as inih hands them over. EINVAL names section and key. */
+int sbx_rules_set(struct sbx_rules *rules, const char *section, const char *key, const char *value,
+	struct sbx_error *err);
+
+/* 1: a sandbox, out is filled (container is moved into it). 0: not one. <0: engine failure only.
+ * image_workdir: the image's WORKDIR where known, for containers without a workdir label, else
+ * NULL. */
+int sbx_sandbox_recognise(struct sbx_container *container, const struct sbx_rules *rules,
+	struct sbx_sandbox *out, struct sbx_error *err);
+/* From a list row alone: might it be one? Saves the inspect. */
+bool sbx_sandbox_candidate(const struct sbx_container_summary *row, const struct sbx_rules *rules);
+
+/* By name, or by an id of at least 12 hex digits. Errors: ENOENT kind ABSENT: no such container;
+ * ENOENT kind ABSENT with its own sentence: it is a container but not a sandbox. */
+int sbx_sandbox_find(struct sbx_engine *engine, const struct sbx_rules *rules, const char *name,
+	const struct sbx_call *call, struct sbx_sandbox *out, struct sbx_error *err);
+
+/* All of them, sorted by name. One that cannot be inspected within its bound is in `skipped` (may
+ * be NULL) as a count. */
+struct sbx_sandbox_list {
+	struct sbx_sandbox *rows;
+	size_t count;
+};
+int sbx_sandbox_list(struct sbx_engine *engine, const struct sbx_rules *rules, const char *label,
+	const struct sbx_call *call, struct sbx_sandbox_list *out, size_t *skipped,
+	struct sbx_error *err);
+void sbx_sandbox_list_finish(struct sbx_sandbox_list *list);
+
+/*
+ * The live inventory: list+inspect, then the event stream; after a gap (the stream ended) it
+ * reconnects with backoff and lists again. No polling, no wake-up while nothing happens. It owns
+ * one thread; listener calls come from that thread.
+ */
+struct sbx_inventory;
+struct sbx_inventory_listener {
+	/* Added or changed (state, name, labels): sandbox is borrowed for the call. */
+	void (*present)(void *data, const struct sbx_sandbox *sandbox);
+	void (*gone)(void *data, const char *id);
+	/* The engine answers (true) or does not (false, why in err); the set is as last seen
+	 * meanwhile. */
+	void (*connection)(void *data, bool up, const struct sbx_error *err);
+	void *data;
+};
+/* Does the first listing before it returns, so that a mount starts with the truth. */
+int sbx_inventory_start(struct sbx_engine *engine, const struct sbx_rules *rules,
+	const struct sbx_inventory_listener *listener, const struct sbx_call *call,
+	struct sbx_inventory **out, struct sbx_error *err);
+void sbx_inventory_stop(struct sbx_inventory *inventory); /* joins the thread; NULL is fine */
+
+#endif

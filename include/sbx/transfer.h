@@ -1,0 +1,90 @@
+/*
+ * transfer.h: bulk copies between the host and a sandbox: `put`, `get`, and a run's inputs and
+ * collected outputs.
+ *
+ * Nothing on the host is followed: sources and destinations are opened beneath a directory
+ * descriptor without links, a file gets its final name only when whole, and an existing one is
+ * replaced only when asked.
+ */
+#ifndef SBX_TRANSFER_H
+#define SBX_TRANSFER_H
+
+#include <sbx/plane.h>
+#include <sbx/sandbox.h>
+
+struct sbx_transfer_progress {
+	void (*tick)(void *data, int64_t bytes, int64_t files);
+	void *data;
+};
+struct sbx_transfer_totals {
+	int64_t bytes, files, directories, skipped;
+};
+
+/* A plane for one sandbox with guest user resolved on demand and audit to the log; destroy with
+ * sbx_plane_destroy. */
+struct sbx_plane *sbx_transfer_plane(struct sbx_engine *engine, const struct sbx_sandbox *sandbox,
+	const struct sbx_plane_limits *limits);
+
+/* Host trees and files into dest (relative to the work dir; must be the in dir or below it, else
+ * EROFS; NULL: the in dir). dest is always a directory: each source lands at dest/basename(source),
+ * a trailing slash means nothing, and a directory that exists is merged into, keeping its owner and
+ * mode. Everything is listed first: links and special files in a source, a source that is a link
+ * included, are refused before anything is sent (EPERM, naming it), as are two sources that would
+ * land at one place (EINVAL). A file is sent only if it still is the one that was listed (ESTALE
+ * kind CHANGED). One archive per bounded batch, bounded memory. Permission bits and times of files
+ * are carried, set-id bits never. A failure after part has landed is EIO kind PARTIAL and says how
+ * much; totals (may be NULL) count what has. */
+int sbx_upload(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
+	const char *const *sources, size_t count, const char *dest, const struct sbx_call *call,
+	const struct sbx_transfer_progress *progress, struct sbx_transfer_totals *totals,
+	struct sbx_error *err);
+
+/* The same with ceilings (0: none), compared before anything is sent: EFBIG. */
+struct sbx_upload_options {
+	int64_t max_file_bytes, max_total_bytes, max_files;
+};
+int sbx_upload_within(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
+	const char *const *sources, size_t count, const char *dest,
+	const struct sbx_upload_options *options, const struct sbx_call *call,
+	const struct sbx_transfer_progress *progress, struct sbx_transfer_totals *totals,
+	struct sbx_error *err);
+
+/* One file, or one entry that was refused. */
+struct sbx_fetched {
+	char *path; /* in the guest, relative to the work dir */
+	int64_t size;
+	char sha256[65]; /* of the bytes that landed */
+	int result;	 /* 0, or -errno with reason */
+	char *reason;
+};
+struct sbx_fetches {
+	struct sbx_fetched *rows;
+	size_t count;
+};
+void sbx_fetches_finish(struct sbx_fetches *fetches);
+
+/* Declared outputs (files or directories, whole or below one) into directory dest, in the phases of
+ * OUT-01: check all names, stat and cap all, read all, deliver all. dest is always a directory and
+ * is made if it is missing (its parent must be there); each path lands at dest/basename(path), or
+ * with whole_paths at dest/path. A directory that exists is merged into; a file that exists is
+ * replaced only with force. Nothing stays on the host, dest included, when anything is refused
+ * before the delivery. Modes follow the guest's less set-id bits and the umask, always readable by
+ * us; directories get default modes; times of files are carried.
+ *
+ * Errors: EPERM kind POLICY (not declared), EINVAL (two would land at one name; ASCII letter case
+ * does not tell names apart), ENOENT, ELOOP, ENXIO, EISDIR, ENOTDIR (of a named path, nothing is
+ * delivered), EFBIG, EEXIST kind USAGE, those of the plane. EIO kind PARTIAL: links, special files
+ * and files that vanished inside a directory were left out, or the host refused half way; `out`
+ * says which. missing_ok: a named path that is absent is a row with -ENOENT and no failure. */
+struct sbx_fetch_options {
+	bool force;
+	int64_t max_file_bytes, max_total_bytes, max_files; /* 0: none */
+	bool missing_ok;
+	bool whole_paths;
+};
+int sbx_fetch(struct sbx_plane *plane, const struct sbx_sandbox *sandbox, const char *const *paths,
+	size_t count, const char *dest, const struct sbx_fetch_options *options,
+	const struct sbx_call *call, const struct sbx_transfer_progress *progress,
+	struct sbx_fetches *out, struct sbx_error *err);
+
+#endif
