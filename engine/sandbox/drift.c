@@ -1,0 +1,231 @@
+/*
+ * drift.c: see drift.h. A name says nothing about what stands behind it: another program may have
+ * created it, or this one with other options. What engines print back as it was sent is compared
+ * with the inspect itself; the rest by the digests of the config label.
+ */
+#include "drift.h"
+
+#include "config_digest.h"
+#include "labels.h"
+
+#include "../base/alloc.h"
+#include "../base/buffer.h"
+#include "../base/json.h"
+#include "../base/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Collects names, those of the options where there is one; each once, for two looks may find the
+ * same. Without a limit on the buffer appending cannot fail. */
+static void differs(struct sbx_buffer *names, const char *name)
+{
+	if (strstr(sbx_buffer_text(names), name))
+		return;
+	(void)sbx_buffer_printf(names, "%s%s", names->size ? ", " : "", name);
+}
+
+static bool empty(const cJSON *object, const char *key)
+{
+	const cJSON *item = sbx_json_get(object, key);
+	return !item || cJSON_IsNull(item) || (!item->child && !cJSON_IsTrue(item));
+}
+
+static bool no_new_privileges(const cJSON *host)
+{
+	const cJSON *item;
+	cJSON_ArrayForEach(item, sbx_json_get(host, "SecurityOpt"))
+	{
+		const char *text = cJSON_IsString(item) ? item->valuestring : "";
+		if (strcmp(text, "no-new-privileges") == 0 ||
+			strcmp(text, "no-new-privileges=true") == 0 ||
+			strcmp(text, "no-new-privileges:true") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Docker prints "ALL" back, Podman the names it stands for. */
+static bool drops_all(const cJSON *host)
+{
+	const cJSON *dropped = sbx_json_get(host, "CapDrop"), *item;
+	cJSON_ArrayForEach(item, dropped)
+	{
+		if (cJSON_IsString(item) && strcasecmp(item->valuestring, "ALL") == 0)
+			return true;
+	}
+	return cJSON_GetArraySize(dropped) >= 10;
+}
+
+static bool adds_only(const cJSON *host, const struct sbx_spec *spec)
+{
+	const cJSON *item;
+	cJSON_ArrayForEach(item, sbx_json_get(host, "CapAdd"))
+	{
+		cleanup_free char *has =
+			sbx_capability_name(cJSON_IsString(item) ? item->valuestring : "?");
+		bool asked = false;
+		for (size_t i = 0; i < spec->cap_add_count && !asked; i++) {
+			cleanup_free char *name = sbx_capability_name(spec->cap_add[i]);
+			asked = strcmp(has, name) == 0;
+		}
+		if (!asked)
+			return false;
+	}
+	return true;
+}
+
+/* A namespace of the host's or of another container's. */
+static bool shares(const cJSON *host, const char *key)
+{
+	const char *mode = sbx_json_string(host, key);
+	return mode && (strcmp(mode, "host") == 0 || sbx_text_has_prefix(mode, "container:") ||
+			       sbx_text_has_prefix(mode, "ns:"));
+}
+
+static void confinement(const struct sbx_spec *spec, const struct sbx_container *container,
+	struct sbx_buffer *names)
+{
+	/* Not CgroupnsMode: Docker on cgroup v1 prints "host" there for everybody. */
+	static const char *const spaces[] = { "PidMode", "IpcMode", "UTSMode", "UsernsMode" };
+	const cJSON *host = sbx_json_get(container->json, "HostConfig");
+	const char *network = sbx_json_string(host, "NetworkMode");
+	if (!network || strcmp(network, "none") != 0)
+		differs(names, "network");
+	if (sbx_json_bool(host, "Privileged", true))
+		differs(names, "privileged");
+	if (!no_new_privileges(host))
+		differs(names, "no-new-privileges");
+	if (!drops_all(host))
+		differs(names, "cap-drop");
+	if (!adds_only(host, spec))
+		differs(names, "--cap-add");
+	if (container->mount_count || !empty(host, "Binds") || !empty(host, "VolumesFrom"))
+		differs(names, "mounts");
+	if (!empty(host, "Devices") || !empty(host, "DeviceRequests"))
+		differs(names, "devices");
+	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+		if (shares(host, spaces[i]))
+			differs(names, spaces[i]);
+	}
+}
+
+static void limits(const struct sbx_spec *spec, const struct sbx_container *container,
+	struct sbx_buffer *names)
+{
+	const cJSON *host = sbx_json_get(container->json, "HostConfig");
+	if (sbx_json_int(host, "Memory", -1) != spec->memory_bytes)
+		differs(names, "--memory");
+	else if (sbx_json_int(host, "MemorySwap", -1) != spec->memory_bytes)
+		differs(names, "memory swap");
+	if (sbx_json_int(host, "NanoCpus", -1) != spec->nano_cpus)
+		differs(names, "--cpus");
+	if (sbx_json_int(host, "PidsLimit", -1) != spec->pids_limit)
+		differs(names, "--pids-limit");
+}
+
+static int verdict(
+	struct sbx_buffer *names, const char *format_name, const char *what, struct sbx_error *err)
+{
+	int rc = 0;
+	if (names->size)
+		rc = sbx_fail(
+			err, EPERM, "sandbox %s %s: %s", format_name, what, sbx_buffer_text(names));
+	sbx_buffer_finish(names);
+	return rc;
+}
+
+int sbx_drift_hardening(
+	const struct sbx_plan *plan, const struct sbx_container *container, struct sbx_error *err)
+{
+	struct sbx_buffer names = { 0 };
+	confinement(plan->spec, container, &names);
+	limits(plan->spec, container, &names);
+	return verdict(&names, plan->name, "is not confined by the engine as asked", err);
+}
+
+static void label_differs(const struct sbx_container *container, const char *key, const char *asked,
+	const char *name, struct sbx_buffer *names)
+{
+	const char *value = sbx_container_label(container, key);
+	if (!value || strcmp(value, asked) != 0)
+		differs(names, name);
+}
+
+static void identity(const struct sbx_spec *spec, const struct sbx_container *container,
+	struct sbx_buffer *names)
+{
+	const struct {
+		const char *key, *value, *name;
+	} rows[] = { { SBX_LABEL_SCOPE, spec->scope, "--scope" },
+		{ SBX_LABEL_THREAD, spec->thread, "--thread" },
+		{ SBX_LABEL_AGENT, spec->agent, "--agent" },
+		{ SBX_LABEL_KIND, spec->kind, "--kind" } };
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cleanup_free char *asked = sbx_identity_label(rows[i].value);
+		label_differs(container, rows[i].key, asked, rows[i].name, names);
+	}
+}
+
+/* As sets: the order of declarations means nothing. */
+static bool same_outputs(const struct sbx_plan *plan, const struct sbx_container *container)
+{
+	const char *label = sbx_container_label(container, SBX_LABEL_OUTPUTS);
+	char **texts = NULL;
+	size_t count = 0, matched = 0;
+	if (sbx_labels_outputs(label ? label : "[]", &texts, &count, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < plan->output_count; j++) {
+			const struct sbx_output *output = &plan->outputs[j];
+			cleanup_free char *asked =
+				sbx_printf("%s%s", output->path, output->directory ? "/" : "");
+			matched += strcmp(texts[i], asked) == 0;
+		}
+	}
+	sbx_texts_free(texts, count);
+	return count == plan->output_count && matched == count;
+}
+
+static void image(const struct sbx_plan *plan, const struct sbx_container *container,
+	struct sbx_buffer *names)
+{
+	const char *asked = plan->spec->image;
+	/* An image that is not on the engine any more has no id to compare: then the reference the
+	 * container was made from decides, with or without the registry Podman puts before it. */
+	bool same = *plan->image_id
+			    ? strcmp(plan->image_id, container->image_id) == 0
+			    : strcmp(asked, container->image) == 0 ||
+				      (sbx_text_has_prefix(container->image, "localhost/") &&
+					      strcmp(asked, container->image +
+								    strlen("localhost/")) == 0);
+	if (!same)
+		differs(names, "--image");
+}
+
+static void config(const struct sbx_plan *plan, const struct sbx_container *container,
+	struct sbx_buffer *names)
+{
+	const char *labelled = sbx_container_label(container, SBX_LABEL_CONFIG);
+	cleanup_free char *parts = sbx_config_difference(plan->config, labelled ? labelled : "");
+	if (parts)
+		differs(names, parts);
+}
+
+int sbx_drift_check(
+	const struct sbx_plan *plan, const struct sbx_container *container, struct sbx_error *err)
+{
+	struct sbx_buffer names = { 0 };
+	identity(plan->spec, container, &names);
+	image(plan, container, &names);
+	/* Without a work dir asked for and without the image, whatever it has is what was meant. */
+	if (plan->spec->workdir || *plan->image_id)
+		label_differs(container, SBX_LABEL_WORKDIR, plan->workdir, "--workdir", &names);
+	label_differs(container, SBX_LABEL_IN, plan->in_dir, "--in-dir", &names);
+	if (!same_outputs(plan, container))
+		differs(&names, "--output");
+	config(plan, container, &names);
+	confinement(plan->spec, container, &names);
+	limits(plan->spec, container, &names);
+	return verdict(&names, plan->name, "exists and differs from what is asked in", err);
+}

@@ -1,0 +1,28 @@
+/* names.c: see names.h. */
+#include "names.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define ALNUM "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+int sbx_name_check(const char *name, struct sbx_error *err)
+{
+	size_t length = strnlen(name, 256);
+	if (length < 2 || length > 255 || !strchr(ALNUM, name[0]) ||
+		name[strspn(name, ALNUM "_.-")])
+		return sbx_fail(err, EINVAL,
+			"name '%.255s' is not 2 to 255 of letters, digits, '_', '.' and '-', "
+			"beginning with a letter or digit",
+			name);
+	return 0;
+}
+
+bool sbx_name_is(const char *typed, const char *name, const char *id)
+{
+	if (strcmp(typed, name) == 0)
+		return true;
+	size_t length = strlen(typed);
+	return length >= 12 && length == strspn(typed, "0123456789abcdef") &&
+	       strncmp(id, typed, length) == 0;
+}
