@@ -1,0 +1,131 @@
+/* control_info.c: what .sbxfs/info.json and .sbxfs/refused say of a sandbox. */
+#include "control.h"
+
+#include "in.h"
+#include "tree.h"
+
+#include "base/buffer.h"
+#include "base/json.h"
+#include "base/text.h"
+
+#include <sbx/spec.h>
+
+static const char *freeze_name(enum sbx_freeze freeze)
+{
+	static const char *const names[] = { "always", "reads", "never" };
+	return names[freeze];
+}
+
+static const char *residual(const struct sbx_fs_options *options)
+{
+	if (options->freeze == SBX_FREEZE_NEVER)
+		return "nothing is paused: a path can be swapped between its check and its use, "
+		       "and a file "
+		       "that is written while it is read can be a mixture";
+	if (options->max_frozen_bytes)
+		return "files over max_frozen_bytes are moved unpaused and checked again after the "
+		       "last byte: a "
+		       "change that restores size and time goes unseen";
+	if (options->freeze == SBX_FREEZE_READS)
+		return "uploads are not paused for: a directory can be swapped for a link while "
+		       "one lands";
+	return "none that is known while the sandbox's processes are paused";
+}
+
+static void add_outputs(cJSON *json, const struct sbx_sandbox *sandbox)
+{
+	cJSON *outputs = cJSON_AddArrayToObject(json, "outputs");
+	for (size_t i = 0; i < sandbox->output_count; i++) {
+		cJSON *output = cJSON_CreateObject();
+		sbx_json_add_text(output, "path", sandbox->outputs[i].path);
+		sbx_json_add_text(
+			output, "type", sandbox->outputs[i].directory ? "directory" : "file");
+		cJSON_AddItemToArray(outputs, output);
+	}
+}
+
+static void add_in(cJSON *json, struct sbx_view *view)
+{
+	const char *refusal = sbx_in_refusal(view);
+	if (!view->sandbox.in_dir) {
+		cJSON_AddNullToObject(json, "in");
+		return;
+	}
+	cJSON *in = cJSON_AddObjectToObject(json, "in");
+	sbx_json_add_text(in, "path", view->sandbox.in_dir);
+	cJSON_AddBoolToObject(in, "writable", !refusal);
+	if (refusal)
+		sbx_json_add_text(in, "reason", refusal);
+}
+
+static void add_identity(cJSON *json, const struct sbx_container *container)
+{
+	cJSON *identity = cJSON_AddObjectToObject(json, "identity");
+	cJSON *labels = cJSON_AddObjectToObject(json, "labels");
+	for (size_t i = 0; i < container->label_count; i++) {
+		const struct sbx_pair *label = &container->labels[i];
+		if (sbx_text_has_prefix(label->key, "sbxfs.") ||
+			sbx_text_has_prefix(label->key, "maf-sandbox."))
+			sbx_json_add_text(
+				identity, label->key, sbx_identity_label_shown(label->value));
+		else
+			sbx_json_add_text(labels, label->key, label->value);
+	}
+}
+
+static void add_mounts(cJSON *json, const struct sbx_container *container)
+{
+	cJSON *mounts = cJSON_AddArrayToObject(json, "mounts");
+	for (size_t i = 0; i < container->mount_count; i++) {
+		cJSON *mount = cJSON_CreateObject();
+		sbx_json_add_text(mount, "type", container->mounts[i].type);
+		sbx_json_add_text(mount, "destination", container->mounts[i].destination);
+		cJSON_AddItemToArray(mounts, mount);
+	}
+}
+
+struct cJSON *sbx_control_info(struct sbx_view *view)
+{
+	const struct sbx_container *container = &view->sandbox.container;
+	const struct sbx_fs_options *options = view->fs->options;
+	cJSON *json = cJSON_CreateObject();
+	sbx_json_add_text(json, "name", container->name);
+	sbx_json_add_text(json, "id", container->id);
+	sbx_json_add_text(json, "image", container->image);
+	sbx_json_add_text(json, "image_id", container->image_id);
+	sbx_json_add_text(json, "state", view->gone ? "removed" : sbx_state_name(container->state));
+	if (container->state == SBX_STATE_EXITED)
+		sbx_json_add_int(json, "exit_code", container->exit_code);
+	sbx_json_add_text(json, "created", container->created);
+	sbx_json_add_text(json, "workdir", view->sandbox.workdir);
+	add_outputs(json, &view->sandbox);
+	add_in(json, view);
+	if (view->sandbox.refusal)
+		sbx_json_add_text(json, "refusal", view->sandbox.refusal);
+	cJSON *freeze = cJSON_AddObjectToObject(json, "freeze");
+	sbx_json_add_text(freeze, "mode", freeze_name(options->freeze));
+	sbx_json_add_text(freeze, "residual", residual(options));
+	sbx_json_add_int(json, "max_file_bytes", options->max_file_bytes);
+	add_identity(json, container);
+	add_mounts(json, container);
+	return json;
+}
+
+char *sbx_control_refused_text(struct sbx_view *view, size_t *size)
+{
+	struct sbx_buffer text = { 0 };
+	const struct sbx_refused *refused;
+	for (refused = view->refused; refused; refused = refused->hh.next) {
+		cleanup_json cJSON *json = cJSON_CreateObject();
+		sbx_json_add_text(json, "path", refused->path);
+		sbx_json_add_text(json, "type", sbx_type_name(refused->type));
+		if (refused->target)
+			sbx_json_add_text(json, "target", refused->target);
+		cleanup_free char *line = sbx_json_print(json);
+		/* No limit is set: appending cannot fail. */
+		(void)sbx_buffer_append_text(&text, line);
+		(void)sbx_buffer_append(&text, "\n", 1);
+	}
+	*size = text.size;
+	return text.data ? text.data : sbx_strdup("");
+}

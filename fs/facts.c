@@ -1,0 +1,169 @@
+/* facts.c: the engine's answers about single paths; see tree.h. */
+#include "tree.h"
+
+#include <time.h>
+
+enum { FACTS_KEPT = 4096, RETRY_MS = 300 };
+
+struct stat_job {
+	struct sbx_job job;
+	char *path;
+	struct sbx_stat st;
+	int64_t when_ms, asked_s;
+};
+
+bool sbx_tree_fresh(const struct sbx_fs *fs, int64_t when_ms)
+{
+	int64_t holds_ms = fs->options->entry_timeout_ms;
+	/* Without a window of its own, the retry after ESTALE would check anew and could fail for
+	 * ever on a file that changes all the time (fuse-guide §2). */
+	if (holds_ms < RETRY_MS)
+		holds_ms = RETRY_MS;
+	return when_ms && sbx_clock_ms() - when_ms <= holds_ms;
+}
+
+static struct sbx_fact *find(struct sbx_view *view, const char *path)
+{
+	struct sbx_fact *fact = NULL;
+	HASH_FIND_STR(view->facts, path, fact);
+	return fact;
+}
+
+static void free_fact(struct sbx_view *view, struct sbx_fact *fact)
+{
+	HASH_DEL(view->facts, fact);
+	sbx_stat_finish(&fact->st);
+	free(fact->path);
+	free(fact);
+}
+
+/* Drops what no longer holds, so that a walk over a large tree leaves nothing behind. */
+static void trim(struct sbx_view *view)
+{
+	if (HASH_COUNT(view->facts) < FACTS_KEPT)
+		return;
+	struct sbx_fact *fact, *next;
+	HASH_ITER(hh, view->facts, fact, next)
+	if (!fact->job && !fact->waiters.first && !sbx_tree_fresh(view->fs, fact->when_ms))
+		free_fact(view, fact);
+}
+
+static void abandoned(struct sbx_waiters *waiters)
+{
+	struct sbx_fact *fact = waiters->data;
+	if (fact->job)
+		sbx_job_cancel(fact->job);
+}
+
+static struct sbx_fact *get(struct sbx_view *view, const char *path)
+{
+	struct sbx_fact *fact = find(view, path);
+	if (fact)
+		return fact;
+	trim(view);
+	fact = sbx_alloc(sizeof(*fact));
+	fact->path = sbx_strdup(path);
+	fact->waiters.abandoned = abandoned;
+	fact->waiters.data = fact;
+	HASH_ADD_KEYPTR(hh, view->facts, fact->path, strlen(fact->path), fact);
+	return fact;
+}
+
+const struct sbx_fact *sbx_fact_fresh(struct sbx_view *view, const char *path)
+{
+	const struct sbx_fact *fact = find(view, path);
+	return fact && sbx_tree_fresh(view->fs, fact->when_ms) ? fact : NULL;
+}
+
+static bool states_something(int result)
+{
+	return result == 0 || result == -ENOENT || result == -ELOOP || result == -ENOTDIR ||
+	       result == -EOPNOTSUPP;
+}
+
+void sbx_fact_set(struct sbx_view *view, const char *path, int result, struct sbx_stat *st,
+	int64_t when_ms, int64_t asked_s)
+{
+	if (!states_something(result) || view->gone)
+		return;
+	struct sbx_fact *fact = get(view, path);
+	sbx_stat_finish(&fact->st);
+	fact->st = (struct sbx_stat){ 0 };
+	fact->result = result;
+	fact->when_ms = when_ms;
+	fact->asked_s = asked_s;
+	if (result == 0 && st) {
+		fact->st = *st;
+		st->link_target = NULL;
+	}
+}
+
+static int run_stat(struct sbx_job *job, struct sbx_error *err)
+{
+	struct stat_job *stat = (struct stat_job *)job;
+	struct sbx_plane *plane = job->view->plane;
+	stat->asked_s = time(NULL);
+	int rc = plane->ops->stat(plane, stat->path, &job->call, &stat->st, err);
+	stat->when_ms = sbx_clock_ms();
+	return rc;
+}
+
+static void start(struct sbx_view *view, struct sbx_fact *fact);
+
+static void stat_done(struct sbx_job *job)
+{
+	struct stat_job *stat = (struct stat_job *)job;
+	struct sbx_view *view = job->view;
+	struct sbx_fact *fact = find(view, stat->path);
+	int result = job->result;
+	fact->job = NULL; /* a fact with a job is never freed */
+	if (result == -ECANCELED && fact->waiters.first) {
+		/* Somebody came after the last one had left. */
+		start(view, fact);
+	} else {
+		/* Not kept when the sandbox itself is gone: then the path says nothing. */
+		if (job->err.kind != SBX_KIND_GONE)
+			sbx_fact_set(
+				view, stat->path, result, &stat->st, stat->when_ms, stat->asked_s);
+		bool stated = states_something(result) && job->err.kind != SBX_KIND_GONE;
+		sbx_waiters_resume(&fact->waiters, stated ? 0 : result, &job->err);
+	}
+	sbx_stat_finish(&stat->st);
+	free(stat->path);
+	sbx_job_free(job);
+}
+
+static void start(struct sbx_view *view, struct sbx_fact *fact)
+{
+	struct stat_job *stat =
+		sbx_job_create(view->fs, view, sizeof(*stat), view->fs->options->deadline_ms);
+	stat->job.run = run_stat;
+	stat->job.done = stat_done;
+	stat->path = sbx_strdup(fact->path);
+	fact->job = &stat->job;
+	view->fs->counters.stats++;
+	sbx_job_start(&stat->job);
+}
+
+void sbx_fact_wait(
+	struct sbx_request *request, struct sbx_view *view, const char *path, sbx_resume_fn resume)
+{
+	struct sbx_fact *fact = get(view, path);
+	sbx_request_park(request, &fact->waiters, resume);
+	if (!fact->job)
+		start(view, fact);
+}
+
+void sbx_facts_drop(struct sbx_view *view, const char *path)
+{
+	struct sbx_fact *fact = find(view, path);
+	if (fact)
+		fact->when_ms = 0;
+}
+
+void sbx_facts_free(struct sbx_view *view)
+{
+	struct sbx_fact *fact, *next;
+	HASH_ITER(hh, view->facts, fact, next)
+	free_fact(view, fact);
+}

@@ -1,0 +1,174 @@
+/*
+ * staging_files.c: the data files and records of a store (staging.h).
+ *
+ * Every file is reached from the store's directory descriptor without following links, so nobody
+ * who can write next to the store can turn a record into another file. A record is written to a
+ * temporary name, synced where asked, and renamed.
+ */
+#include "staging_store.h"
+
+#include "staging_record.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void sbx_staging_data_name(uint64_t sequence, char out[SBX_STAGING_NAME_SIZE])
+{
+	(void)snprintf(out, SBX_STAGING_NAME_SIZE, "%016" PRIx64 ".data", sequence); /* fits */
+}
+
+void sbx_staging_record_name(uint64_t sequence, char out[SBX_STAGING_NAME_SIZE])
+{
+	(void)snprintf(out, SBX_STAGING_NAME_SIZE, "%016" PRIx64 ".json", sequence); /* fits */
+}
+
+/* The sequence of a name with this suffix; false for any other name. */
+bool sbx_staging_name_sequence(const char *name, const char *suffix, uint64_t *sequence)
+{
+	int used = 0;
+	return strlen(name) == 16 + strlen(suffix) && strspn(name, "0123456789abcdef") >= 16 &&
+	       sscanf(name, "%16" SCNx64 "%n", sequence, &used) == 1 && used == 16 &&
+	       !strcmp(name + 16, suffix);
+}
+
+static int write_all(int fd, const char *bytes, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, bytes, size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		bytes += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Writes name whole or not at all. */
+int sbx_staging_write_file(
+	int directory, const char *name, const char *text, bool durable, struct sbx_error *err)
+{
+	char temporary[SBX_STAGING_NAME_SIZE + 4];
+	(void)snprintf(temporary, sizeof(temporary), "%s.tmp", name); /* fits */
+	cleanup_close int fd = openat(
+		directory, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return sbx_fail_errno(err, errno, "cannot create a staging record");
+	int result = write_all(fd, text, strlen(text));
+	if (!result && durable && fsync(fd) < 0)
+		result = -errno;
+	if (!result && renameat(directory, temporary, directory, name) < 0)
+		result = -errno;
+	if (!result && durable && fsync(directory) < 0)
+		result = -errno;
+	if (!result)
+		return 0;
+	(void)unlinkat(directory, temporary, 0); /* an unfinished one is also dropped at opening */
+	return sbx_fail_errno(err, -result, "cannot write a staging record");
+}
+
+int sbx_staging_read_file(
+	int directory, const char *name, struct sbx_buffer *out, struct sbx_error *err)
+{
+	cleanup_close int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return sbx_fail_errno(err, errno, "cannot open the staging record %s", name);
+	char chunk[4096];
+	for (;;) {
+		ssize_t n = read(fd, chunk, sizeof(chunk));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return sbx_fail_errno(
+				err, errno, "cannot read the staging record %s", name);
+		if (!n)
+			return 0;
+		if (!sbx_buffer_append(out, chunk, (size_t)n))
+			return sbx_fail(err, EIO, "the staging record %s is too long", name);
+	}
+}
+
+int sbx_staging_create(
+	struct sbx_staging *staging, uint64_t *sequence, int *fd, struct sbx_error *err)
+{
+	char name[SBX_STAGING_NAME_SIZE];
+	*sequence = atomic_fetch_add(&staging->next, 1);
+	sbx_staging_data_name(*sequence, name);
+	*fd = openat(
+		staging->directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return *fd < 0 ? sbx_fail_errno(err, errno, "cannot create a staged file") : 0;
+}
+
+int sbx_staging_reopen(
+	struct sbx_staging *staging, uint64_t sequence, int *fd, struct sbx_error *err)
+{
+	char name[SBX_STAGING_NAME_SIZE];
+	struct stat st;
+	sbx_staging_data_name(sequence, name);
+	*fd = openat(staging->directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (*fd < 0)
+		return sbx_fail_errno(err, errno, "cannot open the staged file %s", name);
+	if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode))
+		return 0;
+	(void)close(*fd); /* nothing was written through it */
+	*fd = -1;
+	return sbx_fail(err, EIO, "the staged file %s is no regular file", name);
+}
+
+int sbx_staging_reserve(int fd, int64_t size_bytes, struct sbx_error *err)
+{
+	if (size_bytes <= 0)
+		return 0;
+	int result;
+	do
+		result = fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, size_bytes);
+	while (result < 0 && errno == EINTR);
+	if (result == 0 || errno == EOPNOTSUPP || errno == ENOSYS)
+		return 0;
+	return sbx_fail_errno(
+		err, errno, "no room for %" PRId64 " bytes in the staging directory", size_bytes);
+}
+
+int sbx_staging_record(struct sbx_staging *staging, const struct sbx_staged *staged, int fd,
+	bool durable, struct sbx_error *err)
+{
+	char name[SBX_STAGING_NAME_SIZE];
+	sbx_staging_record_name(staged->sequence, name);
+	if (durable && fsync(fd) < 0)
+		return sbx_fail_errno(err, errno, "cannot sync a staged file");
+	cleanup_free char *text = sbx_staged_print(staged);
+	return sbx_staging_write_file(staging->directory, name, text, durable, err);
+}
+
+static int remove_name(struct sbx_staging *staging, const char *name, struct sbx_error *err)
+{
+	if (unlinkat(staging->directory, name, 0) < 0 && errno != ENOENT)
+		return sbx_fail_errno(err, errno, "cannot remove the staged file %s", name);
+	return 0;
+}
+
+int sbx_staging_forget_record(struct sbx_staging *staging, uint64_t sequence, struct sbx_error *err)
+{
+	char name[SBX_STAGING_NAME_SIZE];
+	sbx_staging_record_name(sequence, name);
+	return remove_name(staging, name, err);
+}
+
+/* The record goes first: data without one is dropped at the next opening, a record without data
+ * would be reported as damaged. */
+int sbx_staging_forget(struct sbx_staging *staging, uint64_t sequence, struct sbx_error *err)
+{
+	char name[SBX_STAGING_NAME_SIZE];
+	int result = sbx_staging_forget_record(staging, sequence, err);
+	if (result)
+		return result;
+	sbx_staging_data_name(sequence, name);
+	return remove_name(staging, name, err);
+}
