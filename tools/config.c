@@ -1,0 +1,113 @@
+/* config.c: the config file, read with inih: [engine] url=, [mount] keys as mount options,
+ * [limits], [rule NAME]. See tool.h. */
+#include "tool.h"
+
+#include "../engine/base/alloc.h"
+#include "../engine/base/text.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdio.h>
+#include <string.h>
+
+struct reading {
+	struct sbx_tool *tool;
+	struct sbx_error *err;
+	bool failed;
+};
+
+static int unknown(struct reading *reading, const char *section, const char *key)
+{
+	reading->failed = true;
+	sbx_fail(reading->err, EINVAL, "unknown key '%s' in section [%s]", key, section);
+	return 0;
+}
+
+/* [limits]: the ceilings of a run's inputs and outputs. */
+static int on_limit(struct reading *reading, const char *key, const char *value)
+{
+	struct sbx_ceilings *ceilings = &reading->tool->ceilings;
+	long long number = 0;
+	bool count = strcmp(key, "max_files") == 0;
+	int64_t *target = count				  ? &ceilings->max_files
+			  : strcmp(key, "max_file") == 0  ? &ceilings->max_file_bytes
+			  : strcmp(key, "max_total") == 0 ? &ceilings->max_total_bytes
+							  : NULL;
+	if (!target)
+		return unknown(reading, "limits", key);
+	bool good = count ? sbx_text_to_int64(value, &number) : sbx_text_to_bytes(value, &number);
+	if (!good || number <= 0) {
+		reading->failed = true;
+		sbx_fail(reading->err, EINVAL, "[limits] %s wants %s above zero, not '%s'", key,
+			count ? "a number" : "a size such as 512m", value);
+		return 0;
+	}
+	*target = number;
+	return 1;
+}
+
+/* inih's contract: 1 goes on, 0 is an error on this line. */
+static int on_key(void *user, const char *section, const char *key, const char *value)
+{
+	struct reading *reading = user;
+	struct sbx_tool *tool = reading->tool;
+	if (strncmp(section, "rule", 4) == 0) {
+		if (sbx_rules_set(tool->rules, section, key, value, reading->err) == 0)
+			return 1;
+		reading->failed = true;
+		return 0;
+	}
+	if (strcmp(section, "engine") == 0) {
+		if (strcmp(key, "url") != 0)
+			return unknown(reading, section, key);
+		free(tool->config_engine);
+		tool->config_engine = sbx_strdup(value);
+		return 1;
+	}
+	if (strcmp(section, "limits") == 0)
+		return on_limit(reading, key, value);
+	if (strcmp(section, "mount") == 0) {
+		tool->mount_keys = sbx_realloc_array(
+			tool->mount_keys, tool->mount_key_count + 1, sizeof(*tool->mount_keys));
+		tool->mount_keys[tool->mount_key_count++] =
+			(struct sbx_pair){ sbx_strdup(key), sbx_strdup(value) };
+		return 1;
+	}
+	return unknown(reading, section, key);
+}
+
+static char *usual_place(void)
+{
+	const char *base = getenv("XDG_CONFIG_HOME");
+	const char *home = getenv("HOME");
+	if (base && *base == '/')
+		return sbx_printf("%s/sbxfs/config.ini", base);
+	return home && *home == '/' ? sbx_printf("%s/.config/sbxfs/config.ini", home) : NULL;
+}
+
+int sbx_tool_read_config(struct sbx_tool *tool, struct sbx_error *err)
+{
+	cleanup_free char *usual = tool->config_path ? NULL : usual_place();
+	const char *path = tool->config_path ? tool->config_path : usual;
+	tool->rules = sbx_rules_create();
+	if (!path)
+		return 0;
+	FILE *file = fopen(path, "re");
+	if (!file) {
+		if (errno == ENOENT && usual)
+			return 0;
+		int rc = errno;
+		(void)sbx_fail_errno(err, rc, "config file %s", path);
+		err->kind = SBX_KIND_USAGE;
+		return -rc;
+	}
+	struct reading reading = { tool, err, false };
+	int line = ini_parse_file(file, on_key, &reading);
+	(void)fclose(file); /* only read from */
+	if (!line)
+		return 0;
+	if (reading.failed)
+		return sbx_wrap(err, "config file %s, line %d", path, line);
+	return sbx_fail(err, EINVAL, "config file %s, line %d: neither [section] nor key=value",
+		path, line);
+}

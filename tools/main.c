@@ -1,0 +1,75 @@
+/* main.c: the sbxfs command: finds the subcommand, runs it, and notices when its output went
+ * nowhere. */
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct sbx_tool_command *sbx_tool_find(const char *name)
+{
+	for (size_t i = 0; sbx_tool_commands[i]; i++) {
+		if (strcmp(sbx_tool_commands[i]->name, name) == 0)
+			return sbx_tool_commands[i];
+	}
+	return NULL;
+}
+
+static int finish(int code)
+{
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		(void)fprintf(stderr, "sbxfs: standard output: %s\n",
+			strerror(errno)); /* the last word */
+		return code ? code : 11;
+	}
+	return code;
+}
+
+/* A standard descriptor that we were started without (`>&-`) would be the first socket's or lock's
+ * number, and what is meant for the reader would go there. */
+static bool fill_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		/* open gives the lowest free number, which is this one. */
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			return false;
+	}
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	if (!fill_standard_descriptors())
+		return SBX_EXIT_OURS; /* nowhere to say it */
+	if (argc < 2) {
+		(void)fprintf(stderr,
+			"sbxfs: no command; see `sbxfs help`\n"); /* nowhere else to say it */
+		return SBX_EXIT_USAGE;
+	}
+	const char *name = argv[1];
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		name = "help";
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+		sbx_tool_print("sbxfs %s\n", SBX_VERSION);
+		return finish(0);
+	}
+	const struct sbx_tool_command *command = sbx_tool_find(name);
+	/* mount.fuse3 calls `sbxfs SOURCE DIR -o …`: the source is the engine, or the word sbxfs.
+	 */
+	if (!command && argc >= 3 && argv[2][0] == '/')
+		command = sbx_tool_find("mount");
+	if (!command) {
+		(void)fprintf(stderr, "sbxfs: unknown command '%s'; see `sbxfs help`\n",
+			name); /* as above */
+		return SBX_EXIT_USAGE;
+	}
+	struct sbx_tool tool = { .command = command };
+	sbx_ceilings_default(&tool.ceilings);
+	bool fstab_form = strcmp(command->name, name) != 0 && strcmp(command->name, "mount") == 0;
+	int code = command->run(
+		&tool, fstab_form ? argc - 1 : argc - 2, fstab_form ? argv + 1 : argv + 2);
+	sbx_tool_close(&tool);
+	return finish(code);
+}

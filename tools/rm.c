@@ -1,0 +1,74 @@
+/* rm.c: `sbxfs rm NAME… | --scope S [--thread T]`: force-removes sandboxes, never stops them. */
+#include "tool.h"
+
+#include "removals.h"
+
+#include <sbx/dispose.h>
+
+#include <errno.h>
+
+static int remove_named(struct sbx_tool *tool, const char *instance, struct sbx_removals *removals,
+	struct sbx_error *err)
+{
+	int first = 0;
+	for (size_t i = 0; i < tool->operands.count; i++) {
+		struct sbx_removed row = { 0 };
+		struct sbx_error own = SBX_ERROR_INIT;
+		struct sbx_call call = sbx_tool_call(tool, 30000);
+		int rc = sbx_dispose(tool->engine, tool->rules, tool->operands.items[i], instance,
+			&call, &row, &own);
+		if (rc < 0 && !first) {
+			first = rc;
+			*err = own;
+		}
+		sbx_removals_take(removals, &row, rc);
+	}
+	return first;
+}
+
+static int run(struct sbx_tool *tool, int argc, char **argv)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct sbx_removals removals = { 0 };
+	const char *scope = NULL, *thread = NULL, *instance = NULL;
+	bool done;
+	const struct sbx_option table[] = {
+		{ "scope", 0, SBX_OPTION_TEXT, &scope },
+		{ "thread", 0, SBX_OPTION_TEXT, &thread },
+		{ "instance", 0, SBX_OPTION_TEXT, &instance },
+		{ "timeout", 0, SBX_OPTION_MS, &tool->timeout_ms },
+		{ 0 },
+	};
+	if (sbx_tool_parse(tool, argc, argv, table, &done, &err) < 0)
+		return sbx_tool_fail(tool, &err);
+	if (done)
+		return 0;
+	if (scope ? tool->operands.count != 0 : !tool->operands.count || thread != NULL) {
+		sbx_fail(&err, EINVAL, "either names or --scope [--thread]; usage: sbxfs rm %s",
+			tool->command->usage);
+		return sbx_tool_fail(tool, &err);
+	}
+	if (instance && tool->operands.count != 1) {
+		sbx_fail(&err, EINVAL, "--instance goes with exactly one name");
+		return sbx_tool_fail(tool, &err);
+	}
+	if (sbx_tool_open(tool, false, &err) < 0)
+		return sbx_tool_fail(tool, &err);
+	struct sbx_call call = sbx_tool_call(tool, 120000);
+	int rc = scope ? sbx_dispose_scope(tool->engine, scope, thread, &call, &removals, &err)
+		       : remove_named(tool, instance, &removals, &err);
+	int code = sbx_removals_print(tool, &removals, rc, &err);
+	sbx_removals_finish(&removals);
+	return code;
+}
+
+const struct sbx_tool_command sbx_tool_rm = {
+	"rm",
+	"NAME… | --scope S [--thread T]",
+	"Removes sandboxes at once, with everything in them.",
+	"\n  --instance ID          only if the sandbox of that name is this very container\n"
+	"  --timeout SECONDS      for each name, default 30\n\n"
+	"One that is not there is no failure. A container that is no sandbox is never removed "
+	"(exit 12).\n",
+	run,
+};
