@@ -1,0 +1,410 @@
+#!/usr/bin/env python3
+"""A scripted container engine on a unix socket: well-behaved but for what a scenario says.
+
+It answers as Docker 20.10 does, from a small file tree in memory, and writes every byte of its answers itself: an HTTP
+library would refuse to send the broken ones that this is for. A scenario names requests (METHOD and a glob on the target)
+and what becomes of their answers. Run as: engine.py SOCKET SCENARIO
+"""
+import base64, fnmatch, glob, io, json, os, re, socket, struct, sys, tarfile, threading, time, urllib.parse
+
+ID = "ab" * 32
+MTIME = 1700000000
+GO_DIR, GO_LINK, GO_FIFO = 1 << 31, 1 << 27, 1 << 25
+
+
+class Node:
+    def __init__(self, kind="file", content=b"", mode=0o644, target=""):
+        self.kind, self.content, self.mode, self.target = kind, content, mode, target
+        self.mtime, self.nanos, self.size = MTIME, 123456789, None
+
+    def stat(self, name):
+        go = {"dir": GO_DIR, "link": GO_LINK, "fifo": GO_FIFO}.get(self.kind, 0)
+        size = self.size if self.size is not None else 4096 if self.kind == "dir" else len(self.content)
+        when = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self.mtime)) + ".%09dZ" % self.nanos
+        return {"name": name, "size": size, "mode": go | self.mode, "mtime": when, "linkTarget": self.target}
+
+
+def tree():
+    made = {p: Node("dir", mode=0o755) for p in ("/", "/etc", "/work", "/work/out", "/work/in", "/work/out/d")}
+    made["/etc/passwd"] = Node(content=b"root:x:0:0::/root:/bin/sh\nguest:x:1000:1000::/work:/bin/sh\n")
+    made["/etc/group"] = Node(content=b"root:x:0:\nguest:x:1000:\n")
+    made["/work/out/f"] = Node(content=b"hello, sandbox\n")
+    made["/work/out/d/g"] = Node(content=b"deep\n")
+    made["/work/out/big"] = Node(content=bytes(range(256)) * 4096)
+    made["/work/out/l"] = Node("link", mode=0o777, target="/etc/passwd")
+    return made
+
+
+class Engine:
+    def __init__(self, rules):
+        self.rules, self.lock = rules, threading.Lock()
+        self.tree, self.paused, self.names = tree(), False, {ID: "box"}
+        self.streams, self.used, self.log, self.events = [], {}, [], b""
+        self.lacks, self.denies, self.cuts, self.execs = set(), False, False, {}
+
+    def inspect(self, id_):
+        state = "paused" if self.paused else "running"
+        return {"Id": id_, "Name": "/" + self.names[id_], "Image": "sha256:" + "cd" * 32, "Created": "2026-01-01T00:00:00.5Z",
+                "State": {"Status": state, "Running": True, "Paused": self.paused, "Pid": 0, "ExitCode": 0},
+                "Config": {"User": "1000:1000", "WorkingDir": "/work", "Image": "test", "Labels": self.labels(), "Env": None},
+                "HostConfig": {"NetworkMode": "none"}, "Mounts": []}
+
+    def labels(self):
+        return {"sbxfs.version": "1", "sbxfs.workdir": "/work", "sbxfs.outputs": '["out/"]', "sbxfs.in": "in"}
+
+    def row(self, id_):
+        return {"Id": id_, "Names": ["/" + self.names[id_]], "Image": "test", "State": "paused" if self.paused else "running",
+                "Created": MTIME, "Labels": self.labels()}
+
+    def event(self, action, id_):
+        line = json.dumps({"Type": "container", "Action": action, "time": int(time.time()), "timeNano": time.time_ns(),
+                           "Actor": {"ID": id_, "Attributes": {"name": self.names.get(id_, "")}}}).encode() + b"\n"
+        self.events += line
+        self.emit(line)
+
+    def emit(self, data):
+        for stream in list(self.streams):
+            try:
+                stream.sendall(b"%x\r\n%s\r\n" % (len(data), data))
+            except OSError:
+                self.streams.remove(stream)
+
+    def replace(self):
+        """Restarted with other containers: streams end, and what had this name is gone for another of the same name."""
+        with self.lock:
+            self.names = {"cd" * 32: "box"}
+            self.tree, self.paused = tree(), False
+            for stream in self.streams:
+                stream.shutdown(socket.SHUT_RDWR)
+            self.streams.clear()
+
+    def archive(self, path):
+        out, node, base = io.BytesIO(), self.tree[path], os.path.basename(path) or "/"
+        with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+            for name in sorted(self.tree):
+                if name != path and not name.startswith(path.rstrip("/") + "/"):
+                    continue
+                entry = self.tree[name]
+                info = tarfile.TarInfo(base + name[len(path):])
+                info.mode, info.mtime, info.uid, info.gid = entry.mode, entry.mtime, 1000, 1000
+                info.type = {"dir": tarfile.DIRTYPE, "link": tarfile.SYMTYPE, "fifo": tarfile.FIFOTYPE}.get(entry.kind, tarfile.REGTYPE)
+                info.linkname = entry.target
+                info.size = len(entry.content) if entry.kind == "file" else 0
+                tar.addfile(info, io.BytesIO(entry.content) if entry.kind == "file" else None)
+                if node.kind != "dir":
+                    break
+        return trim(out.getvalue())
+
+    def command(self, argv):
+        """What a guest's command does: its exit code and what it says. None: the image has no such command."""
+        if argv[0] in self.lacks:
+            return None, f'OCI runtime exec failed: exec failed: "{argv[0]}": executable file not found in $PATH: unknown\r\n'
+        if argv[0] not in ("chmod", "touch", "rm", "mv"):
+            return 0, "1000\n"
+        node = self.tree.get(argv[-2 if argv[0] == "mv" else -1])
+        if self.denies:
+            return 1, f"{argv[0]}: {argv[-1]}: Operation not permitted\n"
+        if not node:
+            return (0, "") if "-c" in argv else (1, f"{argv[0]}: {argv[-1]}: No such file or directory\n")
+        if argv[0] == "chmod":
+            node.mode = int(argv[-2], 8)
+        elif argv[0] == "rm":
+            del self.tree[argv[-1]]
+        elif argv[0] == "mv":
+            self.tree[argv[-1]] = self.tree.pop(argv[-2])
+        else:
+            date = argv[argv.index("-d") + 1] if "-d" in argv else "@%d.%09d" % divmod(time.time_ns(), 10**9)
+            seconds, _, fraction = date[1:].partition(".")
+            if fraction and self.cuts and "-d" in argv:
+                return 1, f"touch: invalid date '{date}'\n"
+            node.mtime, node.nanos = int(seconds), int(fraction or 0)
+        return 0, ""
+
+    def extract(self, base, body):
+        with tarfile.open(fileobj=io.BytesIO(body), mode="r:") as tar:
+            for entry in tar:
+                path = os.path.normpath(os.path.join(base, entry.name))
+                node = Node("dir" if entry.isdir() else "file", tar.extractfile(entry).read() if entry.isfile() else b"", entry.mode)
+                node.mtime = int(entry.mtime)
+                node.nanos = round((entry.mtime - int(entry.mtime)) * 1e6) * 1000  # a float tells no more
+                self.tree[path] = node
+
+
+def trim(tar):
+    """Engines end a tar with two zero blocks, Python pads to 10 kB."""
+    end = len(tar)
+    while end >= 512 and not any(tar[end - 512:end]):
+        end -= 512
+    return tar[:end] + bytes(1024)
+
+
+def remove_lock_files():
+    """Of this engine's windows: what a cleaner of the directory does."""
+    for directory in ("/run/sbxfs", os.path.join(os.path.dirname(sys.argv[1]), "runtime/sbxfs")):
+        for path in glob.glob(os.path.join(directory, "*-" + ID)):
+            with open(path, "rb") as file:
+                ours = f"\nendpoint unix://{sys.argv[1]}\n".encode() in file.read()
+            if ours:
+                os.unlink(path)
+
+
+class Connection(threading.Thread):
+    def __init__(self, engine, sock):
+        super().__init__(daemon=True)
+        self.engine, self.sock, self.file = engine, sock, sock.makefile("rb")
+
+    def run(self):
+        try:
+            while self.one():
+                pass
+        except (OSError, ValueError):
+            pass
+        finally:
+            try:
+                self.sock.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            self.sock.close()
+
+    def one(self):
+        line = self.file.readline(1 << 20)
+        if not line:
+            return False
+        method, target, _ = line.decode("latin-1").split(" ", 2)
+        headers = {}
+        while (raw := self.file.readline(1 << 20).strip()):
+            key, _, value = raw.decode("latin-1").partition(":")
+            headers[key.lower()] = value.strip()
+        rule = self.rule(method, target)
+        if rule and rule[0] == "die":  # the engine ends while it serves, and nobody is there afterwards
+            os._exit(0)
+        if rule and rule[0] in ("refuse", "reset"):
+            if rule[0] == "reset":
+                self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            return False
+        if rule and rule[0] == "stall-request":
+            time.sleep(3600)
+        if rule and rule[0] == "early":  # answers before the body is read, as Docker 28 does when a disk is full
+            text = b'{"message":"write /x: no space left on device"}'
+            self.send(b"HTTP/1.1 500 X\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(text), text))
+            return False
+        if rule and rule[0] == "part":  # the connection breaks within an upload: half a file is left, as engines leave it
+            part = self.file.read(rule[1])
+            with self.engine.lock:
+                self.engine.tree["/work/in/new"] = Node(content=part[512:])
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            return False
+        if rule and rule[0] == "unlock":
+            remove_lock_files()
+        if rule and rule[0] == "replace":
+            self.engine.replace()
+        body = self.file.read(int(headers.get("content-length", 0)))
+        if rule and rule[0] == "status":  # refused: nothing is done
+            status, extra, payload = 200, {}, b""
+        else:
+            with self.engine.lock:
+                status, extra, payload = self.answer(method, target, body)
+        if status == "stream":
+            return self.stream(rule)
+        return self.reply(method, status, extra, payload, rule)
+
+    def rule(self, method, target):
+        plain = urllib.parse.unquote(re.sub(r"^/v[0-9.]+", "", target))
+        self.engine.log.append(method + " " + plain)
+        for number, (match, times, after, fault) in enumerate(self.engine.rules):
+            if not fnmatch.fnmatchcase(method + " " + plain, match):
+                continue
+            if after and not fnmatch.filter(self.engine.log[:-1], after):
+                continue
+            used = self.engine.used.get(number, 0)
+            if times and used >= times:
+                continue
+            self.engine.used[number] = used + 1
+            return fault
+        return None
+
+    def send(self, data):
+        self.sock.sendall(data)
+
+    def stream(self, rule):
+        if rule and rule[0] == "raw":
+            self.send(rule[1])
+            return False
+        self.send(b"HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+        self.engine.streams.append(self.sock)
+        if rule and rule[0] == "events":
+            self.engine.emit(rule[1])
+        if rule and rule[0] == "end":
+            time.sleep(2)  # a mount that does not serve yet would rightly give up
+            return False
+        while self.sock.recv(1):
+            pass
+        return False
+
+    def reply(self, method, status, extra, payload, rule):
+        chunked = len(payload) > 4096 and "Content-Length" not in extra
+        fault = rule or ("none",)
+        if fault[0] == "status":
+            status, payload, extra = fault[1], fault[2], {"Content-Type": fault[3]}
+            chunked = False
+        elif fault[0] == "body":
+            payload = fault[1] if not callable(fault[1]) else fault[1](payload)
+        elif fault[0] == "stat":
+            extra = dict(extra, **{"X-Docker-Container-Path-Stat": fault[1](extra.get("X-Docker-Container-Path-Stat", ""))})
+        elif fault[0] in ("chunked", "endless", "cut-chunked"):
+            chunked = True
+        elif fault[0] == "header":
+            extra = dict(extra, **fault[1])
+        extra = {"Api-Version": "1.41", "Server": "Scripted/1", **extra}
+        head = [f"HTTP/1.1 {status} X"]
+        head += [f"{k}: {v}" for k, v in extra.items()]
+        if fault[0] == "pace" and method == "GET":
+            return self.pace(head, *fault[1:], payload[:512])
+        if method == "HEAD" or status in (204, 304):
+            data = b""
+        elif chunked:
+            head.append("Transfer-Encoding: chunked")
+            data = b"".join(b"%x\r\n%s\r\n" % (len(payload[i:i + 700]), payload[i:i + 700]) for i in range(0, len(payload), 700))
+            data += b"" if fault[0] == "endless" else b"0\r\n\r\n"
+        else:
+            if not any(h.lower().startswith("content-length") for h in head):
+                head.append(f"Content-Length: {len(payload)}")
+            data = payload
+        whole = ("\r\n".join(head) + "\r\n\r\n").encode("latin-1") + data
+        if fault[0] == "raw":
+            self.send(fault[1])
+            return False
+        if fault[0] in ("cut", "cut-chunked"):
+            self.send(whole[:fault[1]])
+            return False
+        if fault[0] == "stall":
+            self.send(whole[:fault[1]])
+            time.sleep(3600)
+        if fault[0] == "slow":
+            for byte in whole:
+                self.send(bytes([byte]))
+                time.sleep(fault[1])
+            return False
+        if fault[0] == "excess":
+            self.send(whole + fault[1])
+            return True
+        if fault[0] == "endless":
+            self.send(whole)
+            while True:
+                self.send(b"%x\r\n%s\r\n" % (len(fault[1]), fault[1]))
+        self.send(whole)
+        return True
+
+    def pace(self, head, rate, size, edit, entry):
+        """The archive of a large file at `rate` bytes a second, in Docker's chunks."""
+        frame = b"8000\r\n%s\r\n" % bytes(32768)
+        self.send("\r\n".join(head + ["Transfer-Encoding: chunked", "", "200", ""]).encode("latin-1") + edit(entry) + b"\r\n")
+        start = time.perf_counter()
+        for sent in range(0, size, 32768):
+            early = start + sent / rate - time.perf_counter()
+            if early > 0:
+                time.sleep(early)
+            self.send(frame)
+        self.send(b"400\r\n%s\r\n0\r\n\r\n" % bytes(1024))
+        return True
+
+    def error(self, status, message):
+        return status, {"Content-Type": "application/json"}, json.dumps({"message": message}).encode() + b"\n"
+
+    def ok(self, value=None, status=200):
+        if value is None:
+            return status, {}, b""
+        return status, {"Content-Type": "application/json"}, json.dumps(value).encode() + b"\n"
+
+    def answer(self, method, target, body):
+        engine, parts = self.engine, urllib.parse.urlsplit(target)
+        path, query = re.sub(r"^/v[0-9.]+", "", parts.path), urllib.parse.parse_qs(parts.query, keep_blank_values=True)
+        words = [urllib.parse.unquote(w) for w in path.split("/") if w]
+        if path == "/_swap":  # not an engine's: the guest puts a link where a directory was
+            engine.tree[query["path"][0]] = Node("link", mode=0o777, target="/etc")
+            return self.ok()
+        if path == "/_ping":
+            return 200, {"Ostype": "linux"}, b"OK"
+        if path == "/version":
+            return self.ok({"Version": "20.10.24", "ApiVersion": "1.41", "MinAPIVersion": "1.12", "Os": "linux", "Arch": "amd64"})
+        if path == "/info":
+            return self.ok({"OSType": "linux", "Driver": "overlay2", "CgroupVersion": "1", "SecurityOptions": []})
+        if path == "/events" and "until" in query:
+            return 200, {"Content-Type": "application/json"}, engine.events
+        if path == "/events":
+            return "stream", {}, b""
+        if path == "/containers/json":
+            return self.ok([engine.row(i) for i in engine.names])
+        if words[:1] == ["containers"] and len(words) >= 2:
+            id_ = next((i for i, n in engine.names.items() if words[1] in (i, n)), None)
+            if not id_:
+                return self.error(404, "No such container: " + words[1])
+            return self.container(method, id_, words[2:], query, body)
+        if words[:1] == ["exec"]:
+            run = engine.execs[words[1]]
+            if words[-1] == "start":
+                run["code"], text = engine.command(run["argv"])
+                stream = 2 if run["code"] else 1
+                return 200, {"Content-Type": "application/vnd.docker.raw-stream"}, struct.pack(">B3xI", stream, len(text)) + text.encode()
+            return self.ok({"ExitCode": 126, "Running": False, "Pid": 0} if run.get("code", 0) is None else
+                           {"ExitCode": run.get("code"), "Running": False, "Pid": 7})
+        if words[:1] == ["images"]:
+            return self.ok({"Id": "sha256:" + "cd" * 32, "Config": {"User": "1000:1000", "WorkingDir": "/work"}, "RepoDigests": []})
+        return self.error(404, "page not found")
+
+    def container(self, method, id_, words, query, body):
+        engine = self.engine
+        if words == ["json"]:
+            return self.ok(engine.inspect(id_))
+        if words == ["pause"]:
+            if engine.paused:
+                return self.error(409, f"Container {id_} is already paused")
+            engine.paused = True
+            engine.event("pause", id_)
+            return self.ok(status=204)
+        if words == ["unpause"]:
+            if not engine.paused:
+                return self.error(500, f"Container {id_} is not paused")
+            engine.paused = False
+            engine.event("unpause", id_)
+            return self.ok(status=204)
+        if words == ["changes"]:
+            return self.ok([{"Path": p, "Kind": 1} for p in engine.tree if p.startswith("/work/")])
+        if words == ["exec"]:
+            made = "%064x" % (len(engine.execs) + 1)
+            engine.execs[made] = {"argv": json.loads(body)["Cmd"]}
+            return self.ok({"Id": made}, 201)
+        if not words and method == "DELETE":
+            del engine.names[id_]
+            engine.event("destroy", id_)
+            return self.ok(status=204)
+        if words == ["archive"]:
+            path = os.path.normpath(query.get("path", ["/"])[0])
+            node = engine.tree.get(path)
+            if not node:
+                return self.error(404, f"Could not find the file {path} in container {id_}")
+            if method == "PUT":
+                engine.extract(path, body)
+                return self.ok()
+            stat = base64.b64encode(json.dumps(node.stat(os.path.basename(path) or "/")).encode()).decode()
+            return 200, {"X-Docker-Container-Path-Stat": stat, "Content-Type": "application/x-tar"}, engine.archive(path)
+        return self.error(404, "page not found")
+
+
+def main():
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    import scenario
+    chosen = scenario.load(sys.argv[2])
+    engine = Engine(chosen.rules(dict(a.split("=", 1) for a in sys.argv[3:])))
+    chosen.prepare(engine)
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(sys.argv[1])
+    server.listen(64)
+    print("ready", flush=True)
+    while True:
+        sock, _ = server.accept()
+        Connection(engine, sock).start()
+
+
+if __name__ == "__main__":
+    main()

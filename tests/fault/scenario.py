@@ -1,0 +1,281 @@
+"""Scenarios: small files that say which answers of the scripted engine go wrong, and what a caller must then be told.
+
+  # what this is about
+  match GET */archive*        method and glob on the decoded target; a new match begins another rule
+  times 1                     how often (default 1, all: always)
+  after PUT */archive*        only once such a request has come
+  fault cut 100               see FAULTS below; $at is replaced when the scenario says `every`
+  every 0 2600 97             the whole scenario once for each $at of this range
+  sandboxes 1000              how many there are (1)
+  paused                      by somebody else, from the start
+  runs                        the sandbox must, once the driver has ended (through the library only)
+  set out/f size 99999999999  changes a node of the tree
+  file in/big 2000000         another one, of so many bytes, and its directory
+  guest lacks chmod touch     commands that its image does not have
+  guest denies                what they are asked for
+  guest cuts                  the fraction of a second: its touch takes none
+  swap in/d                   a link instead of a directory, in the mount after it was looked at
+  op read out/f               stat, list, read, put, put-new, chmod, utimens, remove, mkdir PATH; rename PATH (to PATH.to); walk PATH (lists and reads all below); sandboxes; inspect; watch
+  expect EIO [ETIMEDOUT …]    any of these; OK is success
+  then OK                     what the same operation gives next (default OK; - : is not asked)
+  mount [EIO …]               also through a mount, which gives these where it is not as above
+  mount-then OK               likewise of the next
+  audit 1                     so many lines the first operation adds to the audit, either way
+  deadline 2000               of the operation, in ms (default 2000)
+"""
+import io, json, os, shlex, tarfile
+
+
+def tar_field(tar, at, value):
+    """Changes a header field and mends the checksum."""
+    data = bytearray(tar)
+    data[at:at + len(value)] = value
+    data[148:156] = b" " * 8
+    data[148:156] = b"%06o\0 " % sum(data[:512])
+    return bytes(data)
+
+
+def tar_of(*entries, pax=None, form=tarfile.PAX_FORMAT):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=form, pax_headers={}) as tar:
+        for name, content, kind in entries:
+            info = tarfile.TarInfo(name)
+            info.type, info.size, info.mtime, info.mode = kind, len(content), 1700000000, 0o644
+            info.linkname = "/etc/passwd" if kind in (tarfile.SYMTYPE, tarfile.LNKTYPE) else ""
+            if pax:
+                info.pax_headers = pax
+            tar.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+HELLO = b"hello, sandbox\n"
+TARS = {
+    "not-a-tar": lambda tar: b"this is not a tar, it only looks at you " * 40,
+    "empty": lambda tar: bytes(1024),
+    "nothing": lambda tar: b"",
+    "no-end": lambda tar: tar[:-1024],
+    "half-end": lambda tar: tar[:-512],
+    "short-body": lambda tar: tar[:512 + 5],
+    "bad-checksum": lambda tar: b"x" + tar[1:],
+    "other-name": lambda tar: tar_field(tar, 0, b"other\0"),
+    "other-size": lambda tar: tar_of(("f", b"longer than it was said to be\n", tarfile.REGTYPE)),
+    "is-a-link": lambda tar: tar_of(("f", b"", tarfile.SYMTYPE)),
+    "is-a-hard-link": lambda tar: tar_of(("f", b"", tarfile.LNKTYPE)),
+    "is-a-directory": lambda tar: tar_of(("f", b"", tarfile.DIRTYPE)),
+    "two-entries": lambda tar: tar_of(("f", HELLO, tarfile.REGTYPE), ("g", b"x", tarfile.REGTYPE)),
+    "negative-size": lambda tar: tar_field(tar, 124, b"\xff" * 12),
+    "octal-overflow": lambda tar: tar_field(tar, 124, b"777777777777"),
+    "base256-huge": lambda tar: tar_field(tar, 124, b"\x80\x7f" + b"\xff" * 10),
+    "size-not-a-number": lambda tar: tar_field(tar, 124, b"12x4567890\0 "),
+    "gnu-sparse": lambda tar: tar_field(tar, 156, b"S"),
+    "pax-sparse": lambda tar: tar_of(("f", HELLO, tarfile.REGTYPE), pax={"GNU.sparse.major": "1", "GNU.sparse.name": "f"}),
+    "pax-path": lambda tar: tar_of(("f", HELLO, tarfile.REGTYPE), pax={"path": "elsewhere"}),
+    "pax-size-lies": lambda tar: tar_of(("f", HELLO, tarfile.REGTYPE), pax={"size": "999999"}),
+    "pax-size-negative": lambda tar: tar_of(("f", HELLO, tarfile.REGTYPE), pax={"size": "-1"}),
+    "pax-flood": lambda tar: tar_of(("f", HELLO, tarfile.REGTYPE), pax={"comment": "x" * 200000}),
+    "gnu-long-name": lambda tar: tar_of(("d/" * 80 + "f", HELLO, tarfile.REGTYPE), form=tarfile.GNU_FORMAT),
+    "pax-endless": lambda tar: tar_field(tar_field(tar, 156, b"x"), 124, b"77777777777\0") + b"30 comment=xxxxxxxxxxxxxxxxxxx\n" * 40000,
+    "extension-chain": lambda tar: tar_of(("f", HELLO, tarfile.REGTYPE), pax={"comment": "x"})[:1024] * 100 + tar,
+    "same-again": lambda tar: tar,
+}
+HTML = b"<html><body><h1>500 Internal Server Error</h1>" + b"x" * 3000 + b"</body></html>"
+BODIES = {
+    "html": HTML,
+    "nested": b"[" * 10000 + b"]" * 10000,
+    "not-json": b"{\"Id\": ",
+    "null": b"null\n",
+    "wrong-types": b'{"Id":7,"Name":[],"State":"running","Config":null,"HostConfig":3,"Mounts":{}}',
+    "string": b'"hello"',
+    "numbers": b'{"Id":"' + b"ab" * 32 + b'","Name":"/box","State":{"Status":"running","Running":true,"Pid":1e999,"ExitCode":-1e300},'
+               b'"Config":{"User":"1000:1000","WorkingDir":"/work","Labels":{"sbxfs.version":"1"}},"HostConfig":{},"Created":"99999-99-99"}',
+    "duplicate-keys": b'{"Id":"' + b"ab" * 32 + b'","Id":"../../etc","Name":"/box","Name":"/x","State":{"Status":"running","Status":"exited"},'
+                      b'"Config":{"Labels":{"sbxfs.version":"1","sbxfs.version":"2"}},"HostConfig":{}}',
+    "nul": b'{"Id":"a\0b"}',
+    "error-in-200": b'{"message":"something went wrong"}',
+    "list-not-array": b'{"a":1}',
+    "list-of-rubbish": b'[1,"x",null,{},{"Id":5},[]]',
+}
+BIG = lambda: b'{"x":"' + b"a" * (64 << 20) + b'"}'
+
+
+def recoded(change):
+    import base64
+
+    def edit(header):
+        stat = json.loads(base64.b64decode(header))
+        stat.update(change)
+        return base64.b64encode(json.dumps(stat).encode()).decode()
+    return edit
+
+
+STATS = {
+    "not-base64": lambda h: "!!! not base64 !!!",
+    "not-json": lambda h: "bm90IGpzb24=",
+    "missing": lambda h: "",
+    "url-safe": lambda h: h.replace("+", "-").replace("/", "_"),
+    "unpadded": lambda h: h.rstrip("="),
+    "size-negative": recoded({"size": -5}),
+    "size-huge": recoded({"size": 1e300}),
+    "size-text": recoded({"size": "12"}),
+    "size-other": recoded({"size": 999}),
+    "mode-text": recoded({"mode": "rwx"}),
+    "mode-huge": recoded({"mode": 1 << 60}),
+    "mtime-rubbish": recoded({"mtime": "yesterday"}),
+    "array": lambda h: "W10=",
+    "deep": lambda h: __import__("base64").b64encode(b"[" * 5000 + b"]" * 5000).decode(),
+}
+EVENTS = {
+    "cut": b'{"Type":"container","Action":"crea',
+    "merged": b'{"Type":"container","Action":"create","Actor":{"ID":"' + b"cd" * 32 + b'"}}{"Type":"container","Action":"die"}\n',
+    "unknown": b'{"Type":"plugin","Action":"enable","Actor":{"ID":"x"}}\n{"Type":"container","Action":"dance: wild","Actor":{"ID":"'
+               + b"ab" * 32 + b'"}}\n',
+    "rubbish": b"\n\n\x00\xff\n[]\n3\n",
+    "long": b'{"Type":"container","Action":"' + b"x" * (3 << 20) + b'"}\n',
+    "out-of-order": b'{"Type":"container","Action":"destroy","Actor":{"ID":"' + b"cd" * 32 + b'"}}\n'
+                    b'{"Type":"container","Action":"create","Actor":{"ID":"' + b"cd" * 32 + b'"}}\n',
+}
+
+
+def denied(count):
+    """Denies a pause in the first answers that would tell of it, as Docker does for a moment."""
+    left = [count]
+
+    def edit(body):
+        if b'"Paused": true' not in body or not left[0]:
+            return body
+        left[0] -= 1
+        return body.replace(b'"Paused": true', b'"Paused": false').replace(b'"Status": "paused"', b'"Status": "running"')
+    return edit
+
+
+def fault_of(words, parameters):
+    words = [parameters.get(w[1:], w) if w.startswith("$") else w for w in words]
+    name, rest = words[0], words[1:]
+    if name in ("unlock", "refuse", "reset", "stall-request", "chunked", "end", "early", "replace", "die", "none"):
+        return (name,)
+    if name in ("cut", "cut-chunked", "stall", "part"):
+        return (name, int(rest[0]))
+    if name == "slow":
+        return ("slow", float(rest[0]))
+    if name == "pace":  # MB/s and MiB: what the file is said to have elsewhere
+        size = int(rest[1]) << 20
+        return ("pace", float(rest[0]) * 1e6, size, lambda entry: tar_field(entry, 124, b"%011o\0" % size))
+    if name == "status":
+        kind = rest[1]
+        body = {"json": b'{"message":"' + " ".join(rest[2:]).encode() + b'"}\n', "html": HTML, "empty": b"",
+                "huge": b'{"message":"' + b"y" * (8 << 20) + b'"}', "text": " ".join(rest[2:]).encode()}[kind]
+        return ("status", int(rest[0]), body, {"json": "application/json", "huge": "application/json"}.get(kind, "text/html"))
+    if name == "tar":
+        return ("body", TARS[rest[0]])
+    if name == "body":
+        return ("body", BIG() if rest[0] == "64m" else BODIES[rest[0]])
+    if name == "stat":
+        return ("stat", STATS[rest[0]])
+    if name in ("endless", "excess"):
+        return (name, bytes(65536))
+    if name == "endless-entries":
+        return ("endless", tar_of(("f", HELLO, tarfile.REGTYPE))[:1024] * 60)
+    if name == "denied":
+        return ("body", denied(int(rest[0])))
+    if name == "state":
+        return ("body", lambda body: body.replace(b'"Status": "running"', b'"Status": "%s"' % rest[0].encode()))
+    if name == "events":
+        return ("events", EVENTS[rest[0]])
+    if name == "header":
+        if rest[0] == "huge":
+            return ("header", {"X-Huge": "h" * 200000})
+        if rest[0] == "many":
+            return ("header", {f"X-{i}": "v" * 90 for i in range(2000)})
+        return ("header", {rest[0]: rest[1]})
+    if name == "raw":
+        return ("raw", {"not-http": b"SSH-2.0-OpenSSH_9.2\r\n", "half-status": b"HTTP/1.1 20", "nothing": b"",
+                        "bad-chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nrubbish\r\n",
+                        "negative-chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n0\r\n\r\n",
+                        "two-lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 5\r\n\r\n{}abc",
+                        "endless-headers": b"HTTP/1.1 200 OK\r\n" + b"X-A: " + b"b" * 400000}[rest[0]])
+    raise SystemExit(f"unknown fault {name}")
+
+
+class Scenario:
+    def __init__(self, path):
+        self.path, self.parts, self.sets = path, [], []
+        self.paused, self.runs, self.most, self.guest, self.files = False, False, [], [], []
+        self.swap, self.audit = None, None
+        self.sandboxes, self.mount_expect, self.mount_then = 1, [], []
+        self.op, self.expect, self.then, self.through_mount, self.deadline, self.every = None, None, ["OK"], False, 2000, None
+
+    def rules(self, parameters):
+        return [(p["match"], p["times"], p["after"], fault_of(p["fault"], parameters)) for p in self.parts]
+
+    def prepare(self, engine):
+        engine.paused = self.paused
+        for number in range(1, self.sandboxes):
+            engine.names["%064x" % number] = f"box{number}"
+        for path, size in self.files:
+            engine.tree.setdefault(os.path.dirname("/work/" + path), type(engine.tree["/"])("dir", mode=0o755))
+            engine.tree["/work/" + path] = type(engine.tree["/"])(content=b"x" * int(size))
+        for word, *rest in self.guest:
+            setattr(engine, word, set(rest) or True)
+        for path, key, value in self.sets:
+            node = engine.tree["/work/" + path]
+            setattr(node, key, int(value) if value.lstrip("-").isdigit() else value)
+
+    def instances(self, step=1):
+        if not self.every:
+            return [{}]
+        start, end, stride = self.every
+        return [{"at": str(i)} for i in range(start, end, max(1, stride // step))]
+
+
+def load(path):
+    made = Scenario(path)
+    for line in open(path):
+        words = shlex.split(line, comments=True)
+        if not words:
+            continue
+        key, rest = words[0], words[1:]
+        if key == "match":
+            made.parts.append({"match": " ".join(rest), "times": 1, "after": None, "fault": ["none"]})
+        elif key == "times":
+            made.parts[-1]["times"] = 0 if rest[0] == "all" else int(rest[0])
+        elif key == "after":
+            made.parts[-1]["after"] = " ".join(rest)
+        elif key == "fault":
+            made.parts[-1]["fault"] = rest
+        elif key == "every":
+            made.every = tuple(int(w) for w in rest)
+        elif key == "set":
+            made.sets.append(rest)
+        elif key == "file":
+            made.files.append(rest)
+        elif key == "guest":
+            made.guest.append(rest)
+        elif key == "swap":
+            made.swap = "/work/" + rest[0]
+        elif key == "audit":
+            made.audit = rest[0]
+        elif key == "paused":
+            made.paused = True
+        elif key == "runs":
+            made.runs = True
+        elif key == "sandboxes":
+            made.sandboxes = int(rest[0])
+        elif key == "op":
+            made.op = rest
+        elif key == "expect":
+            made.expect = rest
+        elif key == "then":
+            made.then = rest
+        elif key == "mount":
+            made.through_mount, made.mount_expect = True, rest
+        elif key == "most":
+            made.most.append((rest[0], int(rest[1])))
+        elif key == "mount-then":
+            made.mount_then = rest
+        elif key == "deadline":
+            made.deadline = int(rest[0])
+        else:
+            raise SystemExit(f"{path}: unknown word {key}")
+    if not made.op or not made.expect:
+        raise SystemExit(f"{path}: no op or no expect")
+    return made

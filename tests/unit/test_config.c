@@ -1,0 +1,98 @@
+/* test_config.c: the config file: [limits], what it may not say, and what a run is held to by it.
+ */
+#include "directory.h"
+#include "tools/tool.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct sbx_ceilings usual = { 64LL << 20, 256LL << 20, 256 };
+
+/* What the file's text makes of the tool; the rest of it is freed. */
+static int read_text(const char *text, struct sbx_ceilings *out, struct sbx_error *err)
+{
+	struct sbx_tool tool = { .config_path = "config.ini" };
+	sbx_ceilings_default(&tool.ceilings);
+	directory_enter();
+	write_file("config.ini", text);
+	int rc = sbx_tool_read_config(&tool, err);
+	directory_leave();
+	*out = tool.ceilings;
+	sbx_rules_destroy(tool.rules);
+	return rc;
+}
+
+static void same(const struct sbx_ceilings *got, const struct sbx_ceilings *wanted)
+{
+	ck_assert_int_eq(got->max_file_bytes, wanted->max_file_bytes);
+	ck_assert_int_eq(got->max_total_bytes, wanted->max_total_bytes);
+	ck_assert_int_eq(got->max_files, wanted->max_files);
+}
+
+START_TEST(limits_are_read)
+{
+	struct sbx_ceilings got;
+	ck_assert_int_eq(read_text("", &got, NULL), 0);
+	same(&got, &usual);
+	ck_assert_int_eq(
+		read_text("[limits]\nmax_file = 1g\nmax_total=2g\nmax_files = 1000\n", &got, NULL),
+		0);
+	same(&got, &(struct sbx_ceilings){ 1LL << 30, 2LL << 30, 1000 });
+	/* One of them alone, and lower than usual. */
+	ck_assert_int_eq(read_text("[limits]\nmax_files = 1 ; a comment\n", &got, NULL), 0);
+	same(&got, &(struct sbx_ceilings){ usual.max_file_bytes, usual.max_total_bytes, 1 });
+}
+END_TEST
+
+START_TEST(wrong_limits_are_refused)
+{
+	static const struct {
+		const char *text, *says;
+	} rows[] = { { "[limits]\nmax_file = 0\n", "max_file" },
+		{ "[limits]\nmax_file = -1\n", "max_file" },
+		{ "[limits]\nmax_file = lots\n", "a size such as 512m" },
+		{ "[limits]\nmax_file =\n", "max_file" },
+		{ "[limits]\nmax_total = 99999999999g\n", "max_total" },
+		{ "[limits]\nmax_files = 1k\n", "a number" },
+		{ "[limits]\nmax_files = 0\n", "a number" },
+		{ "[limits]\nmax_speed = 1\n", "max_speed" },
+		{ "[limit]\nmax_file = 1\n", "[limit]" } };
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sbx_error err = SBX_ERROR_INIT;
+		struct sbx_ceilings got;
+		ck_assert_msg(read_text(rows[i].text, &got, &err) == -EINVAL, "%s", rows[i].text);
+		ck_assert_int_eq(err.kind, SBX_KIND_USAGE);
+		ck_assert_msg(strstr(err.message, rows[i].says) != NULL, "%s", err.message);
+		ck_assert_msg(strstr(err.message, "config.ini") != NULL, "%s", err.message);
+		same(&got, &usual);
+	}
+}
+END_TEST
+
+/* Equality is allowed, one more is not, field by field; nothing asked is the ceiling itself. */
+START_TEST(what_is_asked_is_held_to_the_ceilings)
+{
+	struct sbx_spec spec;
+	sbx_spec_init(&spec);
+	spec.image = "tool:1";
+	same(&spec.ceilings, &usual);
+	ck_assert_int_eq(sbx_spec_check(&spec, NULL), 0);
+	int64_t *const asked[] = { &spec.max_file_bytes, &spec.max_total_bytes, &spec.max_files };
+	const int64_t ceilings[] = { usual.max_file_bytes, usual.max_total_bytes, usual.max_files };
+	for (size_t i = 0; i < 3; i++) {
+		struct sbx_error err = SBX_ERROR_INIT;
+		*asked[i] = ceilings[i];
+		ck_assert_int_eq(sbx_spec_check(&spec, NULL), 0);
+		*asked[i] = ceilings[i] + 1;
+		ck_assert_int_eq(sbx_spec_check(&spec, &err), -EPERM);
+		ck_assert_int_eq(err.kind, SBX_KIND_POLICY);
+		*asked[i] = -1;
+		ck_assert_int_eq(sbx_spec_check(&spec, NULL), -EINVAL);
+		*asked[i] = 0;
+	}
+}
+END_TEST
+
+UNIT_MAIN(
+	"config", limits_are_read, wrong_limits_are_refused, what_is_asked_is_held_to_the_ceilings)

@@ -1,0 +1,307 @@
+/* test_fetch.c: OUT-01 to OUT-07 on a host directory, with a plane that is a table. */
+#include <sbx/transfer.h>
+
+#include "directory.h"
+#include "fake_plane.h"
+#include "unit.h"
+
+static struct sbx_output outputs[] = { { (char *)"report.json", false }, { (char *)"out", true },
+	{ (char *)"a/x", false }, { (char *)"b/x", false }, { (char *)"b/X", false } };
+static struct sbx_sandbox sandbox = {
+	.container = { .name = (char *)"t1" }, .outputs = outputs, .output_count = 5
+};
+
+static const struct fake_row rows[] = {
+	{ "report.json", SBX_TYPE_FILE, "{}" },
+	{ "out", SBX_TYPE_DIR },
+	{ "out/one", SBX_TYPE_FILE, "abc" },
+	{ "out/sub", SBX_TYPE_DIR },
+	{ "out/sub/two", SBX_TYPE_FILE, "defg" },
+	{ "a/x", SBX_TYPE_LINK },
+	{ "b/x", SBX_TYPE_FILE, "x" },
+	{ "secret", SBX_TYPE_FILE, "secret" },
+};
+
+static int archive, passes; /* of the fake plane */
+
+static int fetch(const struct fake_row *table, size_t count, const char *const *paths,
+	struct sbx_fetch_options options, struct fake_plane *fake, struct sbx_fetches *out,
+	struct sbx_error *err)
+{
+	size_t named = 0;
+	while (paths[named])
+		named++;
+	*fake = fake_plane(table, count);
+	fake->archive = archive;
+	fake->passes = passes;
+	sbx_error_clear(err);
+	return sbx_fetch(
+		&fake->plane, &sandbox, paths, named, "dest", &options, NULL, NULL, out, err);
+}
+
+#define PATHS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define FETCH(table, paths, ...)                                                                   \
+	fetch(table, sizeof(table) / sizeof((table)[0]), paths,                                    \
+		(struct sbx_fetch_options){ __VA_ARGS__ }, &fake, &out, &err)
+
+static struct fake_plane fake;
+static struct sbx_fetches out;
+static struct sbx_error err;
+
+static void nothing_landed(void)
+{
+	ck_assert_int_eq(access("dest", F_OK), -1);
+	ck_assert_uint_eq(out.count, 0);
+}
+
+START_TEST(a_directory_lands_under_its_own_name)
+{
+	directory_enter();
+	ck_assert_int_eq(FETCH(rows, PATHS("out/", "report.json"), 0), 0);
+	ck_assert_str_eq(read_file("dest/out/one"), "abc");
+	ck_assert_str_eq(read_file("dest/out/sub/two"), "defg");
+	ck_assert_str_eq(read_file("dest/report.json"), "{}");
+	ck_assert_uint_eq(out.count, 3);
+	for (size_t i = 0; i < out.count; i++)
+		if (strcmp(out.rows[i].path, "out/one") == 0)
+			ck_assert_str_eq(out.rows[i].sha256,
+				"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	sbx_fetches_finish(&out);
+	ck_assert_int_eq(FETCH(rows, PATHS("out/sub"), 0), 0);
+	ck_assert_str_eq(read_file("dest/sub/two"), "defg");
+	sbx_fetches_finish(&out);
+	directory_leave();
+}
+END_TEST
+
+START_TEST(names_are_refused_without_asking_the_sandbox)
+{
+	directory_enter();
+	ck_assert_int_eq(FETCH(rows, PATHS("report.json", "secret"), 0), -EPERM);
+	ck_assert_int_eq(FETCH(rows, PATHS("outer"), 0), -EPERM);
+	ck_assert_int_eq(FETCH(rows, PATHS("report.json/x"), 0), -EPERM);
+	ck_assert_int_eq(FETCH(rows, PATHS("out/../secret"), 0), -EXDEV);
+	ck_assert_int_eq(FETCH(rows, PATHS("/out"), 0), -EXDEV);
+	ck_assert_int_eq(FETCH(rows, PATHS("a/x", "b/x"), 0), -EINVAL);
+	ck_assert_int_eq(FETCH(rows, PATHS("b/X", "b/x"), .whole_paths = true), -EINVAL);
+	ck_assert_int_eq(fake.stats + fake.lists + fake.reads, 0);
+	nothing_landed();
+	directory_leave();
+}
+END_TEST
+
+START_TEST(a_refusal_of_one_delivers_none)
+{
+	directory_enter();
+	ck_assert_int_eq(FETCH(rows, PATHS("report.json", "out", "a/x"), 0), -ELOOP);
+	ck_assert_int_eq(FETCH(rows, PATHS("report.json", "out/none"), 0), -ENOENT);
+	ck_assert_int_eq(fake.reads, 0);
+	nothing_landed();
+	directory_leave();
+}
+END_TEST
+
+START_TEST(ceilings_refuse_before_a_byte_is_read)
+{
+	directory_enter();
+	ck_assert_int_eq(FETCH(rows, PATHS("out"), .max_file_bytes = 3), -EFBIG);
+	ck_assert_int_eq(FETCH(rows, PATHS("out"), .max_total_bytes = 6), -EFBIG);
+	ck_assert_int_eq(FETCH(rows, PATHS("out"), .max_files = 1), -EFBIG);
+	ck_assert_int_eq(fake.reads, 0);
+	nothing_landed();
+	ck_assert_int_eq(FETCH(rows, PATHS("out"), .max_file_bytes = 4, .max_total_bytes = 7,
+				 .max_files = 2),
+		0);
+	sbx_fetches_finish(&out);
+	directory_leave();
+}
+END_TEST
+
+START_TEST(what_has_grown_since_is_refused_as_it_arrives)
+{
+	static const struct fake_row grown[] = { { "report.json", SBX_TYPE_FILE, "{}" },
+		{ "b/x", SBX_TYPE_FILE, "grown since", .size = 1 } };
+	directory_enter();
+	ck_assert_int_eq(FETCH(grown, PATHS("report.json", "b/x"), .max_file_bytes = 4), -EFBIG);
+	nothing_landed();
+	ck_assert_int_eq(FETCH(grown, PATHS("report.json", "b/x"), .max_total_bytes = 12), -EFBIG);
+	nothing_landed();
+	ck_assert_int_eq(FETCH(grown, PATHS("report.json", "b/x"), .max_total_bytes = 13), 0);
+	sbx_fetches_finish(&out);
+	directory_leave();
+}
+END_TEST
+
+START_TEST(links_in_a_directory_are_left_out_and_said)
+{
+	static const struct fake_row planted[] = { { "out", SBX_TYPE_DIR },
+		{ "out/link", SBX_TYPE_LINK }, { "out/pipe", SBX_TYPE_FIFO },
+		{ "out/gone", SBX_TYPE_FILE, "x", .read_result = -ENOENT },
+		{ "out/plain", SBX_TYPE_FILE, "fine" } };
+	directory_enter();
+	ck_assert_int_eq(FETCH(planted, PATHS("out"), 0), -EIO);
+	ck_assert_int_eq(err.kind, SBX_KIND_PARTIAL);
+	ck_assert_str_eq(read_file("dest/out/plain"), "fine");
+	ck_assert_int_eq(access("dest/out/link", F_OK), -1);
+	ck_assert_int_eq(access("dest/out/gone", F_OK), -1);
+	ck_assert_uint_eq(out.count, 4);
+	ck_assert_int_eq(out.rows[0].result, -ELOOP);
+	ck_assert_int_eq(out.rows[1].result, -ENXIO);
+	ck_assert_int_eq(out.rows[2].result, -ENOENT);
+	ck_assert_int_eq(out.rows[3].result, 0);
+	sbx_fetches_finish(&out);
+	directory_leave();
+}
+END_TEST
+
+START_TEST(an_engine_failure_half_way_delivers_none)
+{
+	static const struct fake_row failing[] = { { "report.json", SBX_TYPE_FILE, "{}" },
+		{ "out", SBX_TYPE_DIR },
+		{ "out/one", SBX_TYPE_FILE, "x", .read_result = -EHOSTDOWN } };
+	directory_enter();
+	ck_assert_int_eq(FETCH(failing, PATHS("report.json", "out"), 0), -EHOSTDOWN);
+	ck_assert_int_gt(fake.reads, 1);
+	nothing_landed();
+	directory_leave();
+}
+END_TEST
+
+static const struct fake_row tree[] = { { "report.json", SBX_TYPE_FILE, "{}" },
+	{ "out", SBX_TYPE_DIR }, { "out/1", SBX_TYPE_FILE, "one" }, { "out/sub", SBX_TYPE_DIR },
+	{ "out/sub/2", SBX_TYPE_FILE, "two" }, { "out/sub/3", SBX_TYPE_FILE, "three" } };
+
+static void expect_tree(int reads)
+{
+	ck_assert_int_eq(FETCH(tree, PATHS("out"), 0), 0);
+	ck_assert_str_eq(read_file("dest/out/1"), "one");
+	ck_assert_str_eq(read_file("dest/out/sub/2"), "two");
+	ck_assert_str_eq(read_file("dest/out/sub/3"), "three");
+	ck_assert_int_eq(fake.trees, 1);
+	ck_assert_int_eq(fake.reads, reads);
+	ck_assert_uint_eq(out.count, 3);
+	for (size_t i = 0; i < out.count; i++)
+		ck_assert_int_eq(out.rows[i].size, (int64_t)strlen(i == 2 ? "three" : "one"));
+	sbx_fetches_finish(&out);
+}
+
+START_TEST(a_tree_is_read_by_one_archive)
+{
+	directory_enter();
+	archive = 100;
+	expect_tree(0);
+	directory_leave();
+}
+END_TEST
+
+START_TEST(what_an_archive_did_not_bring_whole_is_read_by_itself)
+{
+	archive = 2;
+	directory_enter();
+	expect_tree(2);
+	directory_leave();
+	archive = 0;
+	directory_enter();
+	expect_tree(3);
+	directory_leave();
+}
+END_TEST
+
+START_TEST(of_an_archive_begun_again_the_last_pass_counts)
+{
+	directory_enter();
+	archive = 100;
+	passes = 2;
+	expect_tree(0);
+	ck_assert_int_eq(access("dest/out/sub/3", F_OK), 0);
+	directory_leave();
+}
+END_TEST
+
+START_TEST(ceilings_hold_for_what_an_archive_brings)
+{
+	static const struct fake_row grown[] = { { "out", SBX_TYPE_DIR },
+		{ "out/1", SBX_TYPE_FILE, "x" },
+		{ "out/2", SBX_TYPE_FILE, "grown since", .size = 1 } };
+	directory_enter();
+	archive = 100;
+	ck_assert_int_eq(FETCH(grown, PATHS("out"), .max_file_bytes = 10), -EFBIG);
+	nothing_landed();
+	ck_assert_int_eq(FETCH(grown, PATHS("out"), .max_total_bytes = 11), -EFBIG);
+	nothing_landed();
+	ck_assert_int_eq(FETCH(grown, PATHS("out"), .max_total_bytes = 12), 0);
+	ck_assert_int_eq(fake.reads, 0);
+	sbx_fetches_finish(&out);
+	directory_leave();
+}
+END_TEST
+
+/* Sparse files may say more bytes than can be counted (what arrives is what the fake has). */
+START_TEST(sizes_beyond_counting_harm_nobody)
+{
+	static const struct fake_row sparse[] = { { "out", SBX_TYPE_DIR },
+		{ "out/1", SBX_TYPE_FILE, "x", .size = INT64_MAX / 2 + 1 },
+		{ "out/2", SBX_TYPE_FILE, "y", .size = INT64_MAX / 2 + 1 },
+		{ "out/3", SBX_TYPE_FILE, "z", .size = INT64_MAX } };
+	directory_enter();
+	archive = 100;
+	ck_assert_int_eq(FETCH(sparse, PATHS("out"), .max_total_bytes = INT64_MAX - 1), -EFBIG);
+	nothing_landed();
+	ck_assert_int_eq(FETCH(sparse, PATHS("out"), 0), 0);
+	ck_assert_int_eq(fake.trees, 1);
+	ck_assert_str_eq(read_file("dest/out/3"), "z");
+	sbx_fetches_finish(&out);
+	directory_leave();
+}
+END_TEST
+
+START_TEST(an_archive_that_holds_a_file_twice_delivers_nothing)
+{
+	static const struct fake_row twice[] = { { "out", SBX_TYPE_DIR },
+		{ "out/1", SBX_TYPE_FILE, "x" }, { "out/2", SBX_TYPE_FILE, "y" },
+		{ "out/1", SBX_TYPE_FILE, "z" } };
+	directory_enter();
+	archive = 100;
+	ck_assert_int_lt(FETCH(twice, PATHS("out"), .force = true), 0);
+	nothing_landed();
+	directory_leave();
+}
+END_TEST
+
+START_TEST(missing_may_be_fine)
+{
+	directory_enter();
+	ck_assert_int_eq(FETCH(rows, PATHS("b/X"), .missing_ok = true), 0);
+	ck_assert_int_eq(access("dest", F_OK), -1);
+	ck_assert_uint_eq(out.count, 1);
+	ck_assert_int_eq(out.rows[0].result, -ENOENT);
+	sbx_fetches_finish(&out);
+	directory_leave();
+}
+END_TEST
+
+START_TEST(an_existing_file_is_replaced_only_by_force)
+{
+	directory_enter();
+	ck_assert_int_eq(mkdir("dest", 0755), 0);
+	ck_assert_int_eq(mkdir("dest/out", 0755), 0);
+	write_file("dest/out/one", "mine");
+	ck_assert_int_eq(FETCH(rows, PATHS("report.json", "out"), 0), -EEXIST);
+	ck_assert_int_eq(fake.reads, 0);
+	ck_assert_int_eq(access("dest/report.json", F_OK), -1);
+	ck_assert_str_eq(read_file("dest/out/one"), "mine");
+	ck_assert_int_eq(FETCH(rows, PATHS("report.json", "out"), .force = true), 0);
+	ck_assert_str_eq(read_file("dest/out/one"), "abc");
+	sbx_fetches_finish(&out);
+	directory_leave();
+}
+END_TEST
+
+UNIT_MAIN("fetch", a_directory_lands_under_its_own_name,
+	names_are_refused_without_asking_the_sandbox, a_refusal_of_one_delivers_none,
+	ceilings_refuse_before_a_byte_is_read, what_has_grown_since_is_refused_as_it_arrives,
+	links_in_a_directory_are_left_out_and_said, an_engine_failure_half_way_delivers_none,
+	a_tree_is_read_by_one_archive, what_an_archive_did_not_bring_whole_is_read_by_itself,
+	of_an_archive_begun_again_the_last_pass_counts, ceilings_hold_for_what_an_archive_brings,
+	sizes_beyond_counting_harm_nobody, an_archive_that_holds_a_file_twice_delivers_nothing,
+	missing_may_be_fine, an_existing_file_is_replaced_only_by_force)
