@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# run.sh ENGINE [--long]: the attacks, against a real engine: every test of this folder, with a tenth of the full counts, or
+# with all of them (--long, or SBXFS_LONG=1). Prints what was measured and `N passed, N failed, N skipped`; always ends.
+set -uo pipefail
+
+engine=${1:?usage: run.sh ENGINE [--long]}
+top=$(cd "$(dirname "$0")/../.." && pwd)
+here=$top/tests/conformance
+if [ "${2:-}" = --long ] || [ -n "${SBXFS_LONG:-}" ]; then
+	# 2,000 attempts in all to read, stat and list. The guest gets a twentieth of the time only: nobody waits for it here.
+	export ATTACK_COUNT=${ATTACK_COUNT:-667} ATTACK_SECONDS=${ATTACK_SECONDS:-600} PREMISE_SECONDS=${PREMISE_SECONDS:-300} ATTACK_DUTY=95
+	export KILL_COUNT=${KILL_COUNT:-200} PAUSER_SECONDS=${PAUSER_SECONDS:-100} BUSY_READS=${BUSY_READS:-200}
+	export SBXFS_TEST_SECONDS=${SBXFS_TEST_SECONDS:-1500} SBXFS_SUITE_SECONDS=${SBXFS_SUITE_SECONDS:-10000}
+else
+	export ATTACK_COUNT=${ATTACK_COUNT:-200} ATTACK_SECONDS=${ATTACK_SECONDS:-12} PREMISE_SECONDS=${PREMISE_SECONDS:-20}
+	export KILL_COUNT=${KILL_COUNT:-20} PAUSER_SECONDS=${PAUSER_SECONDS:-10} BUSY_READS=${BUSY_READS:-20}
+	export SBXFS_TEST_SECONDS=${SBXFS_TEST_SECONDS:-120} SBXFS_SUITE_SECONDS=${SBXFS_SUITE_SECONDS:-370}
+fi
+export SBXFS=${SBXFS:-$top/build/tools/sbxfs} SBXFS_PRINT='measured|guarded:|premise:'
+# 64 processes at full speed are no neighbours for a CI machine of two cores: `tools/check` runs them, CI does not.
+busy=("$here"/test_busy_guest.sh)
+[ -z "${SBXFS_CI:-}" ] || busy=()
+exec "$top/tests/engine/suite.sh" "$engine" "$here"/test_names.sh "$here"/test_attacks.sh "$here"/test_kill.sh \
+	"$here"/test_pausers.sh "$here"/test_two_users.sh "$here"/test_lost_answers.sh "${busy[@]}" "$here"/test_stall.sh "$here"/test_conform.sh

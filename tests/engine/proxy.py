@@ -1,0 +1,73 @@
+"""proxy.py LISTEN UPSTREAM STALL [GID]: a unix socket in front of an engine, to make one that stalls.
+
+While the file STALL exists, a connection whose bytes to the engine contain one of its lines is held: nothing goes
+either way. While the file STALL.cut exists, which holds a number of bytes, an upload is cut off after so many, and the
+file's second number, of uploads to cut, counts down. While the file STALL.lose exists, the answers to requests that contain
+one of its lines are lost: the connection ends, and STALL.lost gets a line. The engine itself is untouched. With GID the socket belongs to that
+group, mode 0660.
+"""
+import os
+import re
+import socket
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from relay import relay
+
+LISTEN, UPSTREAM, STALL = sys.argv[1:4]
+REQUEST = re.compile(rb"(GET|HEAD|POST|PUT|DELETE) /")
+
+
+def said(file, seen):
+    try:
+        with open(file, "rb") as lines:
+            return any(line in seen for line in lines.read().split(b"\n") if line)
+    except FileNotFoundError:
+        return False
+
+
+def cut(start, sent):
+    """Whether this upload is to be cut off now; one fewer is left then."""
+    if not start.startswith(b"PUT "):
+        return False
+    try:
+        with open(STALL + ".cut", "r+") as file:
+            at, left = map(int, file.read().split())
+            if not left or sent <= at:
+                return False
+            file.seek(0)
+            file.truncate()
+            file.write("%d %d" % (at, left - 1))
+            return True
+    except FileNotFoundError:
+        return False
+
+
+class Connection:
+    def __init__(self):
+        self.seen = b""  # the latest request, which is what counts on a connection that is used again
+        self.start, self.sent = b"", 0
+
+    def passes(self, data, outgoing):
+        if outgoing:
+            begins = REQUEST.match(data)
+            self.seen = data[:8192] if begins else (self.seen + data)[-8192:]
+            self.start, self.sent = (data[:5], len(data)) if begins else (self.start, self.sent + len(data))
+            if cut(self.start, self.sent):
+                return None
+        if data and not outgoing and said(STALL + ".lose", self.seen):
+            with open(STALL + ".lost", "a") as lost:
+                lost.write("%s\n" % self.seen.split(b"\r\n")[0].decode())
+            return None
+        while data and said(STALL, self.seen):
+            time.sleep(0.1)
+        return data
+
+
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(LISTEN)
+if len(sys.argv) > 4:
+    os.chown(LISTEN, -1, int(sys.argv[4]))
+    os.chmod(LISTEN, 0o660)
+relay(listener, UPSTREAM, Connection)

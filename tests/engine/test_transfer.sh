@@ -1,0 +1,189 @@
+# test_transfer.sh: `sbxfs put` and `sbxfs get`: bulk in and out, OUT-01 to OUT-09, and what is planted on either side.
+
+start() { sandbox_start a out/ report.json link; }
+put() { expect_exit 0 sbxfs put "$(full a)" "$@"; }
+# Names and bytes of a tree: one line for all, since busybox and GNU print a name with a newline differently.
+TREE='find . | LC_ALL=C sort; find . -type f -print0 | LC_ALL=C sort -z | xargs -0 cat | sha256sum'
+tree_of() { (cd "$1" && sh -c "$TREE"); }
+
+# Progress is for people: on a terminal it is drawn and wiped away, elsewhere stderr has the sum alone.
+test_progress_on_a_terminal_only() {
+	start
+	head -c 20000000 /dev/urandom >big
+	local in_a_terminal
+	in_a_terminal() { timeout 60 script -qec "$1" /dev/null </dev/null; }
+	has put "$(in_a_terminal "'$SBXFS' put $(full a) big")" ' MiB '
+	in_guest a sh -c 'mkdir -p out; mv in/big out/big'
+	has get "$(in_a_terminal "'$SBXFS' get $(full a) out/big --to got")" ' MiB '
+	cmp big got/big
+	put big
+	lacks 'stderr of put' "$ERR" $'\r'
+	expect_exit 0 sbxfs get "$(full a)" out/big --to again
+	lacks 'stderr of get' "$ERR" $'\r'
+}
+
+test_put_a_tree_owned_by_the_guest() {
+	start
+	mkdir -p tree/deep/er 'tree/with space'
+	echo one >tree/one
+	head -c 300000 /dev/urandom >tree/deep/er/random
+	printf 'x' >$'tree/with space/new\nline'
+	: >tree/empty
+	chmod 0750 tree/deep
+	chmod 06711 tree/one
+	touch -d @1700000001 tree/one
+	put tree
+	same bytes "$(in_guest a sh -c "cd /work/in/tree && $TREE")" "$(tree_of tree)"
+	same owners "$(in_guest a sh -c 'find /work/in -exec stat -c %u:%g {} + | sort -u')" 1000:1000
+	same modes "$(in_guest a stat -c %a /work/in/tree/one /work/in/tree/deep | tr '\n' ' ')" '711 750 '
+	same time "$(in_guest a stat -c %Y /work/in/tree/one)" 1700000001
+}
+
+test_put_merges_and_replaces() {
+	start
+	in_guest a sh -c 'mkdir -p /work/in/tree && chmod 0700 /work/in/tree && echo theirs >/work/in/tree/kept && echo old >/work/in/tree/one'
+	mkdir tree && echo new >tree/one && chmod 0755 tree
+	put tree
+	same kept "$(in_guest a cat /work/in/tree/kept /work/in/tree/one | tr '\n' ' ')" 'theirs new '
+	same mode "$(in_guest a stat -c %a /work/in/tree)" 700
+	put tree/one --to in/elsewhere
+	same elsewhere "$(in_guest a cat /work/in/elsewhere/one)" new
+}
+
+test_put_refuses_what_is_no_file_before_anything_is_sent() {
+	start
+	mkdir tree && echo x >tree/a && ln -s /etc/passwd tree/z
+	expect_exit 12 sbxfs put "$(full a)" tree
+	has sentence "$ERR" 'tree/z is a symbolic link'
+	expect_exit 12 sbxfs put "$(full a)" tree/z
+	rm tree/z && mkfifo tree/z
+	expect_exit 12 sbxfs put "$(full a)" tree
+	expect_exit 3 sbxfs put "$(full a)" nosuch
+	expect_exit 2 sbxfs put "$(full a)" .
+	same nothing "$(in_guest a sh -c 'ls /work/in 2>/dev/null || true')" ''
+}
+
+test_put_stays_in_the_in_dir() {
+	start
+	echo x >f
+	expect_exit 8 sbxfs put "$(full a)" f --to out
+	expect_exit 4 sbxfs put "$(full a)" f --to in/../out
+	expect_exit 4 sbxfs put "$(full a)" f --to /work/in
+	in_guest a sh -c 'mkdir -p /work/in /work/victim && ln -s ../victim /work/in/link'
+	expect_exit 4 sbxfs put "$(full a)" f --to in/link
+	same victim "$(in_guest a ls /work/victim)" ''
+}
+
+test_put_ten_thousand_files_exactly_once() {
+	start
+	mkdir many
+	python3 -c '
+for i in range(10000):
+    open(f"many/{i}", "wb").write(b"%07d" % i * 146 + b"xx")'
+	local began
+	began=$(now_ms)
+	put many
+	echo "10000 files of 1 KiB in $(($(now_ms) - began)) ms"
+	same count "$(in_guest a sh -c 'ls /work/in/many | wc -l')" 10000
+	same bytes "$(in_guest a sh -c 'cd /work/in/many && ls | sort | xargs cat | sha256sum')" \
+		"$(cd many && ls | LC_ALL=C sort | xargs cat | sha256sum)"
+}
+
+test_get_files_and_trees() {
+	start
+	in_guest a sh -c 'mkdir -p /work/out/sub/er && cd /work/out && echo {} >/work/report.json && head -c 500000 /dev/urandom >sub/er/random &&
+		: >empty && mkdir none && chmod 4755 empty && chmod 0 sub/er/random && touch -d @1700000001 /work/report.json'
+	expect_exit 0 sbxfs get "$(full a)" report.json out --to got --json
+	same digest "$(jq -r '.[] | select(.path == "out/sub/er/random") | .sha256' <<<"$OUT")" \
+		"$(in_guest_as_root a sha256sum /work/out/sub/er/random | cut -d' ' -f1)"
+	same bytes "$(sha256sum <got/out/sub/er/random | cut -d' ' -f1)" \
+		"$(in_guest_as_root a sha256sum /work/out/sub/er/random | cut -d' ' -f1)"
+	same modes "$(stat -c %a got/out/empty got/out/sub/er/random | tr '\n' ' ')" '755 600 '
+	same time "$(stat -c %Y got/report.json)" 1700000001
+	[ -d got/out/none ] || fail 'an empty directory is missing'
+	expect_exit 0 sbxfs get "$(full a)" out/sub/er/ --to got2
+	[ -f got2/er/random ] || fail 'a part of a directory did not land under its own name'
+	same 'nothing beside' "$(ls -A got2)" er
+}
+
+test_OUT_01_a_refusal_delivers_nothing() {
+	start
+	in_guest a sh -c 'mkdir -p /work/out && echo 1 >/work/out/1 && echo 2 >/work/report.json && ln -s /etc/passwd /work/link && echo s >/work/secret'
+	expect_exit 3 sbxfs get "$(full a)" report.json out/none out/1 --to got
+	expect_exit 4 sbxfs get "$(full a)" report.json link --to got
+	expect_exit 12 sbxfs get "$(full a)" report.json secret --to got
+	expect_exit 4 sbxfs get "$(full a)" out/../secret --to got
+	expect_exit 7 sbxfs get "$(full a)" report.json out --max-file 1 --to got
+	[ ! -e got ] || fail "something was delivered: $(find got)"
+}
+
+test_get_leaves_links_in_a_tree_out_and_says_so() {
+	start
+	in_guest a sh -c 'mkdir -p /work/out/d && cd /work/out && echo fine >d/plain && ln -s /etc/passwd d/abs && ln -s / d/root && mkfifo d/pipe'
+	expect_exit 13 sbxfs get "$(full a)" out --to got
+	has refused "$ERR" 'out/d/abs'
+	same landed "$(cd got && find . ! -type d)" ./out/d/plain
+	# As a document it is one, whatever was refused.
+	expect_exit 13 sbxfs get "$(full a)" out --to other --json
+	same documents "$(jq -s length <<<"$OUT")" 1
+	same refused "$(jq -r '[.[] | select(.refused)] | length' <<<"$OUT")" 3
+	has 'the sentence' "$ERR" 'sbxfs get:'
+}
+
+test_get_replaces_only_by_force_and_follows_nothing_planted() {
+	start
+	in_guest a sh -c 'mkdir -p /work/out && echo theirs >/work/out/f && echo {} >/work/report.json'
+	mkdir -p got victim && echo mine >victim/f
+	ln -s ../victim got/out
+	expect_exit 2 sbxfs get "$(full a)" out --to got
+	expect_exit 2 sbxfs get "$(full a)" out --to got --force
+	same victim "$(cat victim/f)" mine
+	rm got/out && ln -s ../victim/f got/report.json
+	expect_exit 2 sbxfs get "$(full a)" report.json --to got
+	expect_exit 0 sbxfs get "$(full a)" report.json --to got --force
+	[ ! -L got/report.json ] || fail 'the planted link is still there'
+	same victim "$(cat victim/f)" mine
+	# Premise: a tool that opens the name is led astray by the same link.
+	rm got/report.json && ln -s ../victim/f got/report.json
+	in_guest a cat /work/report.json >got/report.json
+	same premise "$(cat victim/f)" '{}'
+}
+
+test_get_five_hundred_files_quickly() {
+	start
+	in_guest a sh -c 'mkdir -p /work/out/many && cd /work/out/many && i=0; while [ $i -lt 500 ]; do head -c 1024 /dev/zero >$i; i=$((i+1)); done'
+	local began
+	began=$(now_ms)
+	expect_exit 0 sbxfs get "$(full a)" out --to got
+	echo "500 files in $(($(now_ms) - began)) ms"
+	same count "$(ls got/out/many | wc -l)" 500
+	[ $(($(now_ms) - began)) -lt 10000 ] || fail "it took $(($(now_ms) - began)) ms"
+}
+
+# Too large to come with the listings: read by one archive, but for what that cannot bring (a second name).
+test_get_a_tree_of_larger_files() {
+	start
+	in_guest a sh -c 'mkdir -p /work/out/d/e && cd /work/out && for i in $(seq 12); do head -c $((i * 30000)) /dev/urandom >d/$i; done &&
+		cp d/3 d/e/last && ln d/12 d/e/second && printf odd >"d/$(printf "\377")" && touch -d @1700000001 d/7 && chmod 0640 d/8'
+	expect_exit 0 sbxfs get "$(full a)" out --to got --json
+	same rows "$(jq length <<<"$OUT")" 15
+	same digest "$(jq -r '.[] | select(.path == "out/d/11") | .sha256' <<<"$OUT")" "$(sha256sum <got/out/d/11 | cut -d' ' -f1)"
+	same bytes "$(cd got/out && find d -type f -print0 | LC_ALL=C sort -z | xargs -0 cat | sha256sum)" \
+		"$(in_guest a sh -c 'cd /work/out && find d -type f -print0 | LC_ALL=C sort -z | xargs -0 cat | sha256sum')"
+	same time "$(stat -c %Y got/out/d/7)" 1700000001
+	same mode "$(stat -c %a got/out/d/8)" 640
+	in_guest a sh -c 'ln -s /etc/passwd /work/out/d/link'
+	expect_exit 13 sbxfs get "$(full a)" out --to got2
+	has refused "$ERR" 'out/d/link'
+	same landed "$(find got2 -type f | wc -l)" 15
+	expect_exit 7 sbxfs get "$(full a)" out --max-file 300000 --to got3
+	[ ! -e got3 ] || fail 'something landed over the ceiling'
+}
+
+test_get_from_an_exited_sandbox() {
+	start
+	in_guest a sh -c 'echo last >/work/report.json'
+	d kill "$(full a)" >/dev/null
+	expect_exit 0 sbxfs get "$(full a)" report.json --to got
+	same bytes "$(cat got/report.json)" last
+}

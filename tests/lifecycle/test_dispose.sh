@@ -1,0 +1,52 @@
+# test_dispose.sh: `sbxfs rm --scope`: a conversation's sandboxes, by label, from any process.
+. "$SBXFS_TOP/tests/lifecycle/life.sh"
+
+create_as() { local scope=$1 thread=$2 kind=$3; expect_exit 0 sbxfs create --scope "$scope" --thread "$thread" --kind "$kind" --label test="$PREFIX" --image "$IMAGE"; }
+
+# MAF-32, MAF-33, MAF-22: every kind and thread of the scope and nothing else; counts are true; scopes that share 63
+# characters do not meet.
+test_by_scope() {
+	local long other=${PREFIX}other
+	long=$PREFIX$(printf '%060d' 0)
+	create_as "$PREFIX" one a
+	create_as "$PREFIX" one b
+	create_as "$PREFIX" two a
+	create_as "${long}A" one a
+	create_as "${long}B" one a
+	local left=$OUT
+	expect_exit 0 sbxfs rm --scope "$PREFIX" --thread two --json
+	same 'of a thread' "$(field '"\(.removed) \(.failed)"')" '1 0'
+	expect_exit 0 sbxfs rm --scope "$PREFIX" --json
+	same 'of a scope' "$(field '"\(.removed) \(.failed)"')" '2 0'
+	expect_exit 0 sbxfs rm --scope "${long}A" --json
+	same 'of a long one' "$(field .removed)" 1
+	d inspect "$left" >/dev/null || fail 'the one with the same beginning went too'
+	expect_exit 0 sbxfs rm --scope "${long}B"
+	expect_exit 0 sbxfs rm --scope "$other" --json
+	same 'of none' "$(field .removed)" 0
+	same left "$(d ps -aq --filter "label=sbxfs.label.test=$PREFIX")" ''
+}
+
+# MAF-33, MAF-34: a list that fails is a failure and not a clean zero.
+test_a_failed_list_is_a_failure() {
+	make a
+	liar_up 'HTTP/1.1 200 OK' 'HTTP/1.1 500 NO'
+	expect_exit 11 sbxfs rm --scope "$PREFIX"
+	liar_down
+	same 'it stays' "$(state_of a)" running
+	proxy_up
+	proxy_stall '/containers/json'
+	local status=0
+	ERR=$(sbxfs rm --scope "$PREFIX" --timeout 3 2>&1 >/dev/null) || status=$?
+	[ $status != 0 ] || fail 'a clean zero'
+	one_sentence
+	proxy_flow
+}
+
+# MAF-32: usage.
+test_what_rm_takes() {
+	expect_exit 2 sbxfs rm
+	expect_exit 2 sbxfs rm --thread one
+	expect_exit 2 sbxfs rm name --scope one
+	expect_exit 2 sbxfs rm --instance x one two
+}

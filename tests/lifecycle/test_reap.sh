@@ -1,0 +1,73 @@
+# test_reap.sh: `sbxfs reap`: removal by age alone. Always with a scope here: the engine may be in use.
+. "$SBXFS_TOP/tests/lifecycle/life.sh"
+
+created() { date -d "$(d inspect "$(full "$1")" | jq -r '.[0].Created')" +%s; }
+
+# MAF-150, MAF-151, MAF-155, MAF-156: strictly older goes, running or not, by id; the younger stays; --dry-run prints the
+# same table and removes nothing; counts are of what was removed. Nothing is scheduled: two sweeps are two commands.
+test_by_age() {
+	make old
+	make stopped
+	d kill "$(full stopped)" >/dev/null
+	sleep $((4 * SLOW))
+	make young
+	expect_exit 0 sbxfs reap --older-than 3s --scope "$PREFIX" --dry-run --json
+	same 'dry run' "$(field '"\(.removed) \(.failed)"')" '0 0'
+	has 'the table' "$(field '[.sandboxes[] | select(.result == "kept").name] | sort | join(" ")')" "$(full old)"
+	same 'all are there' "$(ours | wc -l)" 3
+	local middle=$((($(created young) - $(created stopped)) / 2))
+	expect_exit 0 sbxfs reap --older-than "$(($(date +%s) - $(created young) + middle))s" --scope "$PREFIX" --json
+	same counts "$(field '"\(.removed) \(.failed)"')" '2 0'
+	same left "$(ours)" "$(id_of young)"
+	expect_exit 0 sbxfs reap --older-than 1h --scope "$PREFIX" --json
+	same 'the second sweep' "$(field .removed)" 0
+	local age
+	for age in 0 -1 -5s soon 0s ''; do expect_exit 2 sbxfs reap --older-than "$age" --scope "$PREFIX"; done
+	expect_exit 2 sbxfs reap --scope "$PREFIX"
+}
+
+# MAF-152: by all the labels; what only looks like one stays.
+test_decoys_stay() {
+	local label=(--label "sbxfs.scope=$PREFIX" --label sbxfs.thread=t --label sbxfs.agent=a)
+	container_start three --label sbxfs.version=1 "${label[@]}"
+	container_start unversioned "${label[@]}" --label sbxfs.kind=k
+	container_start proxy --label sbxfs.version=1 "${label[@]}" --label sbxfs.kind=k --label sbxfs.role=proxy
+	container_start all --label sbxfs.version=1 "${label[@]}" --label sbxfs.kind=k
+	sleep 2
+	expect_exit 0 sbxfs reap --older-than 1s --scope "$PREFIX" --json
+	same 'only the one with all of them' "$(field '"\(.removed) \([.sandboxes[] | select(.result == "removed").name] | join(" "))"')" "1 $(full all)"
+	same left "$(ours | wc -l)" 3
+}
+
+# MAF-153: an inventory that cannot be read deletes nothing.
+test_a_failed_inventory_deletes_nothing() {
+	make a
+	sleep 2
+	liar_up '"Created":1' '"Created":x'
+	local status=0
+	ERR=$(sbxfs reap --older-than 1s --scope "$PREFIX" 2>&1 >/dev/null) || status=$?
+	same exit $status 11
+	one_sentence
+	says 'nothing was removed'
+	liar_down
+	same 'it stays' "$(state_of a)" running
+}
+
+# MAF-154, MAF-157: what was chosen is looked at once more by its id: a replacement by the same name survives.
+test_a_replacement_survives() {
+	make a
+	local old
+	old=$(id_of a)
+	sleep 2
+	proxy_up
+	proxy_stall "/containers/$old/json" "/containers/$old?"
+	"$SBXFS" reap --older-than 1s --scope "$PREFIX" --json </dev/null >told 2>said &
+	local pid=$!
+	sleep 2
+	DOCKER_HOST=$ENGINE_HOST d rm -f "$(full a)" >/dev/null
+	DOCKER_HOST=$ENGINE_HOST make a
+	proxy_flow
+	wait $pid || fail "reap: $(cat said)"
+	same counts "$(jq -r '"\(.removed) \(.sandboxes[0].result)"' told)" '0 absent'
+	same 'the new one' "$(DOCKER_HOST=$ENGINE_HOST state_of a)" running
+}

@@ -1,0 +1,81 @@
+# test_remove.sh: `sbxfs rm NAME`, and removal of what is under in/.
+. "$SBXFS_TOP/tests/lifecycle/life.sh"
+
+# MAF-31, MAF-34, MAF-40: at once, by force, never by stop; absence is the engine's word; never a replacement, never a
+# container that is no sandbox.
+test_by_name() {
+	local began old
+	make a -- sh -c 'trap "" TERM INT; while :; do sleep 1; done'
+	old=$(id_of a)
+	liar_up
+	began=$(now_ms)
+	expect_exit 0 sbxfs rm "$(full a)"
+	within 5000 "$began" 'removal of one that ignores SIGTERM'
+	same stops "$(requests '/stop')" 0
+	liar_down
+	gone "$old" || fail 'it is still there'
+	expect_exit 0 sbxfs rm "$(full a)" --json
+	same result "$(field '.sandboxes[0].result')" absent
+	make a
+	expect_exit 0 sbxfs rm "$(full a)" --instance "$old" --json
+	same 'another has the name' "$(field '"\(.sandboxes[0].result) \(.removed)"') $(state_of a)" 'absent 0 running'
+	container_start stranger
+	expect_exit 12 sbxfs rm "$(full stranger)"
+	one_sentence
+	same 'a stranger' "$(state_of stranger)" running
+	expect_exit 13 sbxfs rm "$(full stranger)" "$(full a)"
+	gone "$(full a)" || fail 'the other one was not removed'
+	expect_exit 11 sbxfs rm "$(full b)" --engine "unix://$SBXFS_TEST_DIR/no.sock"
+}
+
+# MAF-34: an engine that does not answer is not absence.
+test_unanswered_is_not_absent() {
+	make a
+	proxy_up
+	proxy_stall 'DELETE /'
+	expect_exit 9 sbxfs rm "$(full a)" --timeout 2
+	one_sentence
+	says "$(full a)"
+	lacks 'the name twice' "${ERR#*"$(full a)"}" "$(full a)"
+	proxy_flow
+	proxy_down
+	export DOCKER_HOST=$ENGINE_HOST
+	expect_exit 0 sbxfs rm "$(full a)"
+	none_left
+}
+
+# MAF-31: one that is paused, by anybody, goes at once.
+test_a_paused_one() {
+	make a
+	d pause "$(full a)" >/dev/null
+	local began
+	began=$(now_ms)
+	expect_exit 0 sbxfs rm "$(full a)"
+	within 8000 "$began" 'removal of a paused one'
+	none_left
+}
+
+# MAF-110, MAF-111, MAF-112, MAF-113: in the mount: a link is unlinked and its target stays, a directory needs rmdir and
+# must be empty, a name that looks like an option is a name, and all of it is done as the guest, who may not remove what
+# is not its own to remove.
+test_files_under_in() {
+	make a
+	guest a sh -c 'mkdir -p in/tree/sub in/empty real; echo kept >real/target; ln -s ../real in/link; ln -s ../../real/target in/tree/link; echo x >in/-rf; echo x >in/tree/sub/f'
+	in_guest_as_root a sh -c 'mkdir /work/in/roots && echo x >/work/in/roots/f'
+	mount_up
+	local in
+	in=$(box a)/in
+	ls -lR "$in" >/dev/null
+	rm -- "$in/-rf"
+	rmdir "$in/empty"
+	expect_errno ENOTEMPTY rmdir "$in/tree"
+	expect_errno ENOENT unlink "$in/never-there"
+	fsop unlink "$in/roots/f" >said || true
+	lacks 'a file in root'"'"'s directory' "$(cat said)" ok
+	in_guest a cat /work/in/roots/f >/dev/null
+	fsop unlink "$in/link" >/dev/null || true
+	same 'the target' "$(in_guest a cat /work/real/target)" kept
+	expect_errno EROFS rmdir "$(box a)"
+	in_guest a test ! -e /work/in/-rf
+	in_guest a test ! -e /work/in/empty
+}
