@@ -3,10 +3,13 @@
 
 #include "base/log.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <time.h>
+#include <unistd.h>
 
 static int priority(enum sbx_log_level level)
 {
@@ -36,10 +39,22 @@ static void to_syslog(enum sbx_log_level level, const char *line)
 	syslog(priority(level), "%s", line);
 }
 
+/* The journal's stream is inherited by a terminal's shell too: it is ours only where standard error
+ * is that very file, as systemd.exec(5) asks. */
+static bool stderr_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device = 0, inode = 0;
+	struct stat status;
+	return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
+	       fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device &&
+	       status.st_ino == inode;
+}
+
 void sbx_log_sink_front(void)
 {
 	tzset(); /* reads the time zone's file, which a confined daemon may not */
-	sbx_log_set_sink(getenv("JOURNAL_STREAM") ? to_journal : to_stderr);
+	sbx_log_set_sink(stderr_is_journal() ? to_journal : to_stderr);
 }
 
 void sbx_log_sink_behind(void)

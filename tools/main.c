@@ -39,6 +39,21 @@ static bool fill_standard_descriptors(void)
 	return true;
 }
 
+/* mount.fuse3 calls `sbxfs SOURCE DIR -o …`: the source is the engine, or the word sbxfs. A word
+ * that is neither, with no -o after it, is a mistyped command. */
+static bool mount_helper_form(int argc, char **argv)
+{
+	if (argc < 3 || argv[2][0] != '/')
+		return false;
+	if (strcmp(argv[1], "sbxfs") == 0 || strstr(argv[1], "://"))
+		return true;
+	for (int i = 3; i < argc; i++) {
+		if (strncmp(argv[i], "-o", 2) == 0)
+			return true;
+	}
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	if (!fill_standard_descriptors())
@@ -56,9 +71,7 @@ int main(int argc, char **argv)
 		return finish(0);
 	}
 	const struct sbx_tool_command *command = sbx_tool_find(name);
-	/* mount.fuse3 calls `sbxfs SOURCE DIR -o …`: the source is the engine, or the word sbxfs.
-	 */
-	if (!command && argc >= 3 && argv[2][0] == '/')
+	if (!command && mount_helper_form(argc, argv))
 		command = sbx_tool_find("mount");
 	if (!command) {
 		(void)fprintf(stderr, "sbxfs: unknown command '%s'; see `sbxfs help`\n",

@@ -30,6 +30,7 @@ test_outputs_that_collide() {
 test_unknown_words_and_options() {
 	refused create --image sbxfs-test:latest --no-such-option
 	refused no-such-command
+	refused unmount "$MNT"
 	refused mount "$MNT" -o no_such_option
 	refused mount "$MNT" -o max_file_bytes=lots
 	refused mount "$MNT" -o state=sleeping
