@@ -32,6 +32,20 @@ static const char *residual(const struct sbx_fs_options *options)
 	return "none that is known while the sandbox's processes are paused";
 }
 
+/* Why reads fail with EOPNOTSUPP on an engine that cannot pause is its reason. */
+static void add_freeze(cJSON *json, struct sbx_view *view)
+{
+	const struct sbx_fs_options *options = view->fs->options;
+	struct sbx_plane *plane = view->plane;
+	cJSON *freeze = cJSON_AddObjectToObject(json, "freeze");
+	sbx_json_add_text(freeze, "mode", freeze_name(options->freeze));
+	sbx_json_add_text(freeze, "residual", residual(options));
+	cleanup_free char *reason =
+		plane && plane->ops->freeze_refusal ? plane->ops->freeze_refusal(plane) : NULL;
+	if (reason)
+		sbx_json_add_text(freeze, "reason", reason);
+}
+
 static void add_outputs(cJSON *json, const struct sbx_sandbox *sandbox)
 {
 	cJSON *outputs = cJSON_AddArrayToObject(json, "outputs");
@@ -102,9 +116,7 @@ struct cJSON *sbx_control_info(struct sbx_view *view)
 	add_in(json, view);
 	if (view->sandbox.refusal)
 		sbx_json_add_text(json, "refusal", view->sandbox.refusal);
-	cJSON *freeze = cJSON_AddObjectToObject(json, "freeze");
-	sbx_json_add_text(freeze, "mode", freeze_name(options->freeze));
-	sbx_json_add_text(freeze, "residual", residual(options));
+	add_freeze(json, view);
 	sbx_json_add_int(json, "max_file_bytes", options->max_file_bytes);
 	add_identity(json, container);
 	add_mounts(json, container);

@@ -89,6 +89,7 @@ void sbx_windows_destroy(struct sbx_windows *windows)
 	sbx_cancel_unref(windows->keeper_cancel);
 	(void)pthread_cond_destroy(&windows->changed); /* nobody waits any more */
 	(void)pthread_mutex_destroy(&windows->mutex);
+	free(windows->refusal);
 	free(windows->seen_started);
 	free(windows->id);
 	free(windows);
@@ -400,4 +401,12 @@ void sbx_windows_rest(struct sbx_windows *windows)
 	if (windows->inside == 0)
 		(void)wait_closed(windows, STUCK_MS); /* the keeper goes on if it takes longer */
 	(void)pthread_mutex_unlock(&windows->mutex);
+}
+
+char *sbx_windows_refusal(struct sbx_windows *windows)
+{
+	(void)pthread_mutex_lock(&windows->mutex);
+	char *refusal = windows->refusal ? sbx_strdup(windows->refusal) : NULL;
+	(void)pthread_mutex_unlock(&windows->mutex);
+	return refusal;
 }

@@ -62,6 +62,10 @@ int sbx_window_check(struct sbx_windows *windows, const struct sbx_window_ticket
  * by itself. */
 void sbx_windows_rest(struct sbx_windows *windows);
 
+/* The sentence of the last pause that this engine refused since it cannot pause, until one
+ * succeeds; NULL: there is none. Owned by the caller. */
+char *sbx_windows_refusal(struct sbx_windows *windows);
+
 /* Holds off every window on a container, ours and other processes', while an exec is started;
  * bounded by call. Resumes first what a dead owner owes. Returns a descriptor to pass to
  * sbx_window_unblock, or -errno. */

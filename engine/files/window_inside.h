@@ -56,6 +56,7 @@ struct sbx_windows {
 	/* Why the last opening came to nothing, for those who waited for it. */
 	uint64_t attempt, failed_attempt;
 	struct sbx_error failure;
+	char *refusal; /* the last one of an engine that cannot pause; NULL: none */
 
 	/* What was seen of a container that is not frozen by us. */
 	enum sbx_state seen_state;

@@ -164,6 +164,9 @@ struct sbx_plane_ops {
 	int (*set_attributes)(struct sbx_plane *plane, const char *path,
 		const struct sbx_attributes *want, const struct sbx_call *call,
 		struct sbx_stat *before, struct sbx_stat *after, struct sbx_error *err);
+	/* Why the engine refused the last pause that it was asked for, as one that cannot pause;
+	 * NULL where none was refused so. Owned by the caller. Never waits. May be NULL. */
+	char *(*freeze_refusal)(struct sbx_plane *plane);
 	/* Closes this plane's window now and cancels its transfers with ECANCELED: before removing
 	 * or running something. */
 	void (*rest)(struct sbx_plane *plane);

@@ -112,6 +112,19 @@ def audit_lines(mount):
         return str(len(file.readlines()))
 
 
+def freeze_reason(mount):
+    with open(os.path.join(mount, "box/.sbxfs/info.json")) as file:
+        return json.load(file)["freeze"].get("reason", "")
+
+
+def wrong_reason(made, mount, answer):
+    if made.reason is None:
+        return ""
+    reason = bounded(lambda: freeze_reason(mount), 8)
+    good = reason == "" if answer == "OK" else made.reason in reason
+    return "" if good else f"info.json gives the reason {reason!r} after {answer}"
+
+
 def set_and_see(path, what):
     """Changes mode or time; the stat afterwards must say so at once. CUT: without the fraction of the second."""
     was = os.stat(path)
@@ -173,7 +186,7 @@ def bounded(function, seconds):
     end, text = time.time() + seconds, ""
     while time.time() < end:
         if os.waitpid(child, os.WNOHANG)[0]:
-            text = os.read(reader, 100).decode()
+            text = os.read(reader, 4096).decode()
             break
         time.sleep(0.005)
     else:
@@ -200,11 +213,12 @@ def through_mount(made, parameters, directory):
         before = made.swap and (lambda: engine.swap(made.swap))
         first = bounded(lambda: operate(mount, made.op, before), patience(made) / 1000 + 8)
         audit = bounded(lambda: audit_lines(mount), 8) if made.audit else None
-        over = bounded(lambda: too_many(mount, made.most), 8)
+        over = bounded(lambda: too_many(mount, made.most), 8) or wrong_reason(made, mount, first)
         time.sleep(2.1 if first == "ENOENT" else 1.1)  # names are believed for a second, their absence for two
         second = bounded(lambda: operate(mount, made.op), patience(made) / 1000 + 8)
         if daemon.poll() is not None:
             return f"the daemon ended with {daemon.returncode}"
+        over = over or wrong_reason(made, mount, second)
         why = over or check("the audit's lines", audit, [made.audit])
         why = why or check("first", first, made.mount_expect or made.expect) or check("then", second, made.mount_then or made.then)
         daemon.terminate()

@@ -20,6 +20,7 @@
   then OK                     what the same operation gives next (default OK; - : is not asked)
   mount [EIO …]               also through a mount, which gives these where it is not as above
   mount-then OK               likewise of the next
+  reason freeze=never         in info.json's freeze.reason after the first operation; gone again when the second is OK
   audit 1                     so many lines the first operation adds to the audit, either way
   deadline 2000               of the operation, in ms (default 2000)
 """
@@ -200,7 +201,7 @@ class Scenario:
     def __init__(self, path):
         self.path, self.parts, self.sets = path, [], []
         self.paused, self.runs, self.most, self.guest, self.files = False, False, [], [], []
-        self.swap, self.audit = None, None
+        self.swap, self.audit, self.reason = None, None, None
         self.sandboxes, self.mount_expect, self.mount_then = 1, [], []
         self.op, self.expect, self.then, self.through_mount, self.deadline, self.every = None, None, ["OK"], False, 2000, None
 
@@ -254,6 +255,8 @@ def load(path):
             made.swap = "/work/" + rest[0]
         elif key == "audit":
             made.audit = rest[0]
+        elif key == "reason":
+            made.reason = " ".join(rest)
         elif key == "paused":
             made.paused = True
         elif key == "runs":
