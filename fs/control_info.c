@@ -10,36 +10,14 @@
 
 #include <sbx/spec.h>
 
-static const char *freeze_name(enum sbx_freeze freeze)
-{
-	static const char *const names[] = { "always", "reads", "never" };
-	return names[freeze];
-}
-
-static const char *residual(const struct sbx_fs_options *options)
-{
-	if (options->freeze == SBX_FREEZE_NEVER)
-		return "nothing is paused: a path can be swapped between its check and its use, "
-		       "and a file "
-		       "that is written while it is read can be a mixture";
-	if (options->max_frozen_bytes)
-		return "files over max_frozen_bytes are moved unpaused and checked again after the "
-		       "last byte: a "
-		       "change that restores size and time goes unseen";
-	if (options->freeze == SBX_FREEZE_READS)
-		return "uploads are not paused for: a directory can be swapped for a link while "
-		       "one lands";
-	return "none that is known while the sandbox's processes are paused";
-}
-
 /* Why reads fail with EOPNOTSUPP on an engine that cannot pause is its reason. */
 static void add_freeze(cJSON *json, struct sbx_view *view)
 {
 	const struct sbx_fs_options *options = view->fs->options;
 	struct sbx_plane *plane = view->plane;
 	cJSON *freeze = cJSON_AddObjectToObject(json, "freeze");
-	sbx_json_add_text(freeze, "mode", freeze_name(options->freeze));
-	sbx_json_add_text(freeze, "residual", residual(options));
+	sbx_json_add_text(freeze, "mode", sbx_fs_freeze_name(options->freeze));
+	sbx_json_add_text(freeze, "residual", sbx_fs_residual(options));
 	cleanup_free char *reason =
 		plane && plane->ops->freeze_refusal ? plane->ops->freeze_refusal(plane) : NULL;
 	if (reason)

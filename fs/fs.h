@@ -58,6 +58,12 @@ int sbx_fs_option(
 /* A whole -o argument: "key=value,key,…"; "\," is a comma inside a value. */
 int sbx_fs_option_list(struct sbx_fs_options *options, const char *text, struct sbx_error *err);
 
+/* "always", "reads" or "never". Static storage. */
+const char *sbx_fs_freeze_name(enum sbx_freeze freeze);
+/* One sentence: what these options leave open to a guest that swaps what is checked, for info.json
+ * and doctor; docs/security.md says it in full. Static storage. */
+const char *sbx_fs_residual(const struct sbx_fs_options *options);
+
 /*
  * Mounts and serves. In front it returns after the unmount; behind it returns 0 in the parent when
  * the mount serves, and the child leaves with exit. May only be called while the process has one

@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* By enum sbx_freeze. */
+static const char *const freeze_words[] = { "always", "reads", "never" };
+
 void sbx_fs_options_init(struct sbx_fs_options *options)
 {
 	struct sbx_plane_limits limits;
@@ -137,9 +140,8 @@ static int set_umask(mode_t *field, const char *key, const char *value, struct s
 static int set_freeze(
 	enum sbx_freeze *field, const char *key, const char *value, struct sbx_error *err)
 {
-	static const char *const words[] = { "always", "reads", "never" };
-	for (size_t i = 0; value && i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcmp(value, words[i]) == 0) {
+	for (size_t i = 0; value && i < sizeof(freeze_words) / sizeof(freeze_words[0]); i++) {
+		if (strcmp(value, freeze_words[i]) == 0) {
 			*field = (enum sbx_freeze)i;
 			return 0;
 		}
@@ -285,4 +287,26 @@ int sbx_fs_option_list(struct sbx_fs_options *options, const char *text, struct 
 			return rc;
 	}
 	return 0;
+}
+
+const char *sbx_fs_freeze_name(enum sbx_freeze freeze)
+{
+	return freeze_words[freeze];
+}
+
+#define MOVED_UNPAUSED                                                                             \
+	"files over max_frozen_bytes are moved unpaused and checked again after the last byte: a " \
+	"change that restores size and time goes unseen"
+#define SENT_UNPAUSED                                                                              \
+	"uploads are not paused for: a directory can be swapped for a link while one lands"
+
+const char *sbx_fs_residual(const struct sbx_fs_options *options)
+{
+	bool sent = options->freeze == SBX_FREEZE_READS;
+	if (options->freeze == SBX_FREEZE_NEVER)
+		return "nothing is paused: a path can be swapped between its check and its use, "
+		       "and a file that is written while it is read can be a mixture";
+	if (options->max_frozen_bytes)
+		return sent ? MOVED_UNPAUSED "; " SENT_UNPAUSED : MOVED_UNPAUSED;
+	return sent ? SENT_UNPAUSED : "nothing that is known while the processes are paused";
 }

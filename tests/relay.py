@@ -25,6 +25,7 @@ def serve(client, upstream, connection):
     engine = socket.socket(socket.AF_UNIX)
     try:
         engine.connect(upstream)
+        connection.client = client
         threads = [threading.Thread(target=pump, args=(connection, *a), daemon=True)
                    for a in ((client, engine, True), (engine, client, False))]
         for thread in threads:
@@ -39,7 +40,7 @@ def serve(client, upstream, connection):
 
 def relay(listener, upstream, make_connection):
     """For ever. What make_connection() gives has passes(data, outgoing): the bytes to pass on, b"" for an end of the
-    stream that is passed on, None to break the connection off."""
+    stream that is passed on, None to break the connection off. It may answer by itself on its attribute client."""
     listener.listen(256)
     while True:
         client = listener.accept()[0]

@@ -1,4 +1,5 @@
 /* doctor.c: `sbxfs doctor`: what this engine can do, what is missing and how to get it. */
+#include "mount_options.h"
 #include "tool.h"
 
 #include "../engine/base/alloc.h"
@@ -69,6 +70,25 @@ static void print_json(const struct sbx_tool *tool, const struct sbx_findings *f
 	sbx_tool_print_json(json);
 }
 
+/* What a mount with the configured options leaves open. */
+static void look_at_options(const struct sbx_tool *tool, struct sbx_findings *out)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct sbx_fs_options options;
+	sbx_fs_options_init(&options);
+	if (sbx_tool_mount_options(tool, &options, &err) < 0)
+		sbx_findings_add(out, "freeze", SBX_FINDING_PROBLEM,
+			"mounts are refused by their own options: %s", err.message);
+	else
+		sbx_findings_add(out, "freeze",
+			options.freeze == SBX_FREEZE_ALWAYS && !options.max_frozen_bytes
+				? SBX_FINDING_OK
+				: SBX_FINDING_WARNING,
+			"mounts use freeze=%s; what that leaves open: %s",
+			sbx_fs_freeze_name(options.freeze), sbx_fs_residual(&options));
+	sbx_fs_options_finish(&options);
+}
+
 static int run(struct sbx_tool *tool, int argc, char **argv)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
@@ -91,6 +111,7 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 	struct sbx_call call = sbx_tool_call(tool, 60000);
 	if (sbx_doctor(tool->engine, image, &call, &findings, &info, &err) < 0)
 		return sbx_tool_fail(tool, &err);
+	look_at_options(tool, &findings);
 	for (size_t i = 0; !tool->json && i < findings.count; i++) {
 		cleanup_free char *text = sbx_text_escape(findings.rows[i].text);
 		sbx_tool_print("%-8s %-9s %s\n", sbx_finding_level_name(findings.rows[i].level),

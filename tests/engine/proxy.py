@@ -3,7 +3,8 @@
 While the file STALL exists, a connection whose bytes to the engine contain one of its lines is held: nothing goes
 either way. While the file STALL.cut exists, which holds a number of bytes, an upload is cut off after so many, and the
 file's second number, of uploads to cut, counts down. While the file STALL.lose exists, the answers to requests that contain
-one of its lines are lost: the connection ends, and STALL.lost gets a line. The engine itself is untouched. With GID the socket belongs to that
+one of its lines are lost: the connection ends, and STALL.lost gets a line. While the file STALL.refuse exists, a request that
+contains one of its lines is answered with 500 by us and the engine never sees it. The engine itself is untouched. With GID the socket belongs to that
 group, mode 0660.
 """
 import os
@@ -16,6 +17,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from relay import relay
 
 LISTEN, UPSTREAM, STALL = sys.argv[1:4]
+BODY = b'{"message":"cgroups: freezer not mounted"}\n'
+REFUSAL = b"HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
 REQUEST = re.compile(rb"(GET|HEAD|POST|PUT|DELETE) /")
 
 
@@ -55,6 +58,9 @@ class Connection:
             self.seen = data[:8192] if begins else (self.seen + data)[-8192:]
             self.start, self.sent = (data[:5], len(data)) if begins else (self.start, self.sent + len(data))
             if cut(self.start, self.sent):
+                return None
+            if data and said(STALL + ".refuse", self.seen):
+                self.client.sendall(REFUSAL)
                 return None
         if data and not outgoing and said(STALL + ".lose", self.seen):
             with open(STALL + ".lost", "a") as lost:

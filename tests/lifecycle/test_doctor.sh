@@ -22,7 +22,7 @@ test_what_it_says_is_so() {
 	same 'yes and no' "$(field '[.available, .rootless, .userns, .engine.limits, .engine.seccomp_default] | join(" ")')" 'true false false true true'
 	same pause "$(field .pause)" works
 	same 'every topic' "$(field '.findings | map(.topic) | unique | join(" ")' | sed 's/copy //')" \
-		'egress engine fuse limits os pause rootless sandbox seccomp state storage support userns'
+		'egress engine freeze fuse limits os pause rootless sandbox seccomp state storage support userns'
 	same 'the throwaway sandbox' "$(d ps -aq --no-trunc --filter label=sbxfs.kind=doctor)" "$before"
 	# Which engines are supported is said by name, and the page has the list.
 	case $SBXFS_TEST_ENGINE in
@@ -38,6 +38,44 @@ test_what_it_says_is_so() {
 	same 'standard error' "$ERR" ''
 	has lines "$OUT" 'pause and unpause work'
 	has lines "$OUT" "$(jq -r .Version <<<"$version")"
+}
+
+# What the configured mount options leave open is said, as info.json of such a mount says it. The environment's come after the
+# file's.
+test_what_the_mount_options_leave_open() {
+	freeze_of() {
+		mkdir -p "$XDG_CONFIG_HOME/sbxfs"
+		printf '[mount]\n%s\n' "$1" >"$XDG_CONFIG_HOME/sbxfs/config.ini"
+		expect_exit 0 sbxfs doctor --json
+		field '[.available, (.findings[] | select(.topic == "freeze") | .level, .text)] | join(" ")'
+	}
+	local said
+	has always "$(freeze_of 'freeze = always')" 'true ok mounts use freeze=always'
+	has reads "$(freeze_of 'freeze = reads')" 'true warning mounts use freeze=reads; what that leaves open: uploads are not paused'
+	has unpaused "$(freeze_of 'max_frozen_bytes = 64m')" 'true warning mounts use freeze=always; what that leaves open: files over'
+	said=$(freeze_of 'freeze = never')
+	has never "$said" 'true warning mounts use freeze=never; what that leaves open: nothing is paused'
+	make box --output out/
+	mount_up
+	has 'the same' "$said" "freeze=$(info box .freeze.mode); what that leaves open: $(info box .freeze.residual)"
+	mount_down
+	rm "$XDG_CONFIG_HOME/sbxfs/config.ini"
+	expect_exit 0 env SBXFS_OPTIONS=freeze=never "$SBXFS" doctor
+	has environment "$OUT" 'freeze=never; what that leaves open: nothing is paused'
+	echo '[mount]
+freeze = sometimes' >"$XDG_CONFIG_HOME/sbxfs/config.ini"
+	expect_exit 8 sbxfs doctor
+	has 'a wrong option' "$OUT" 'freeze=sometimes'
+}
+
+# An engine that cannot pause: a problem, with the option that does without, and what that means.
+test_an_engine_that_cannot_pause() {
+	proxy_up
+	proxy_refuse /pause
+	expect_exit 8 sbxfs doctor --json --image "$IMAGE"
+	same levels "$(field .available) $(field .pause) $(level pause)" 'false fails problem'
+	has remedy "$(field '.findings[] | select(.topic == "pause").text')" 'freeze=never'
+	has reason "$(field '.findings[] | select(.topic == "pause").text')" 'freezer not mounted'
 }
 
 # What is missing is a problem, and a problem is an exit code: 8, of an engine that does not answer 11.
