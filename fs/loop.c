@@ -76,15 +76,18 @@ int sbx_loop_create(struct sbx_fs *fs, struct sbx_loop **out, struct sbx_error *
 static void run_posts(struct sbx_loop *loop)
 {
 	pthread_mutex_lock(&loop->post_lock);
-	struct sbx_post *post = loop->first;
-	loop->first = loop->last = NULL;
-	pthread_mutex_unlock(&loop->post_lock);
-	while (post) {
-		struct sbx_post *next = post->next;
-		post->next = NULL;
+	const struct sbx_post *last = loop->last; /* what comes meanwhile has to wait */
+	for (struct sbx_post *post = NULL; post != last && loop->first;) {
+		post = loop->first;
+		loop->first = post->next;
+		if (!loop->first)
+			loop->last = NULL;
+		post->queued = false;
+		pthread_mutex_unlock(&loop->post_lock);
 		post->run(post);
-		post = next;
+		pthread_mutex_lock(&loop->post_lock);
 	}
+	pthread_mutex_unlock(&loop->post_lock);
 }
 
 void sbx_loop_destroy(struct sbx_loop *loop)
@@ -105,15 +108,19 @@ void sbx_loop_destroy(struct sbx_loop *loop)
 void sbx_loop_post(struct sbx_loop *loop, struct sbx_post *post)
 {
 	pthread_mutex_lock(&loop->post_lock);
-	post->next = NULL;
-	if (loop->last)
-		loop->last->next = post;
-	else
-		loop->first = post;
-	loop->last = post;
+	bool queued = post->queued;
+	post->queued = true;
+	if (!queued) {
+		post->next = NULL;
+		if (loop->last)
+			loop->last->next = post;
+		else
+			loop->first = post;
+		loop->last = post;
+	}
 	pthread_mutex_unlock(&loop->post_lock);
 	uint64_t one = 1;
-	if (write(loop->event_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+	if (!queued && write(loop->event_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
 		sbx_log(SBX_LOG_ERROR, "the loop cannot be woken: %s", strerror(errno));
 }
 

@@ -16,13 +16,15 @@ struct sbx_loop;
 struct sbx_post {
 	void (*run)(struct sbx_post *post);
 	struct sbx_post *next; /* guarded by the loop's post_lock while queued */
+	bool queued;	       /* guarded by it, too; until just before it is run */
 };
 
 /* Blocks SIGTERM, SIGINT and SIGHUP for good in the calling thread: before any other is made. */
 int sbx_loop_create(struct sbx_fs *fs, struct sbx_loop **out, struct sbx_error *err);
 void sbx_loop_destroy(struct sbx_loop *loop); /* posts still queued are run first */
 
-/* From any thread. The post must not be queued already. */
+/* From any thread. One that is queued already is run once. What a post belongs to may be freed by
+ * another that is posted later by the same thread: posts run in their order. */
 void sbx_loop_post(struct sbx_loop *loop, struct sbx_post *post);
 
 /* The loop wakes at when_ms at the latest (sbx_clock_ms) and sweeps requests, spools, listings and
