@@ -219,16 +219,14 @@ static void read_spool(struct sbx_request *request)
 		sbx_answer_bytes(request, NULL, 0);
 		return;
 	}
-	if (atomic_load_explicit(&spool->available, memory_order_acquire) < end) {
-		if (spool->error) {
-			sbx_answer_error(request, spool->error);
-		} else {
-			sbx_request_park(request, &spool->readers, bytes_came);
-			sbx_transfer_want(spool);
-		}
-		return;
-	}
-	answer_range(request, spool, (size_t)(end - request->offset));
+	if (sbx_spool_readable(spool) >= end)
+		answer_range(request, spool, (size_t)(end - request->offset));
+	else if (spool->error)
+		sbx_answer_error(request, spool->error);
+	else if (sbx_transfer_want(spool, end))
+		answer_range(request, spool, (size_t)(end - request->offset));
+	else
+		sbx_request_park(request, &spool->readers, bytes_came);
 }
 
 void sbx_op_read(struct sbx_request *request)

@@ -37,9 +37,10 @@ struct sbx_spool {
 	_Atomic int64_t available, written;
 	char *tail; /* the bytes from `written` to `available`; NULL: in memory, or all written */
 	pthread_mutex_t tail_lock; /* guards `tail` and that it begins at `written` */
-	bool complete;
-	bool counted; /* in the budget */
-	int error;    /* errno of a transfer that failed, 0 while all is well */
+	bool complete;		   /* all bytes are there, and known to be of one version */
+	bool is_void;		   /* of more than one, as far as can be told: none may be read */
+	bool counted;		   /* in the budget */
+	int error;		   /* errno of a transfer that failed, 0 while all is well */
 	unsigned refs;
 	struct sbx_waiters readers;
 	struct sbx_transfer *transfer;	 /* that fills it, NULL if none */
@@ -77,6 +78,9 @@ void sbx_spool_unref(struct sbx_spools *spools, struct sbx_spool *spool);
 /* Appends; by the one worker that fills it. -errno of the disk; what came before can be read still.
  */
 int sbx_spool_append(struct sbx_spool *spool, const void *bytes, size_t size);
+/* How many bytes from the start may be handed out: the last one only when the spool is complete, so
+ * that nobody gets a whole file that was not. */
+int64_t sbx_spool_readable(const struct sbx_spool *spool);
 /* Bytes read, or -errno. The range must be available. */
 int64_t sbx_spool_read(struct sbx_spool *spool, void *buffer, size_t size, int64_t offset);
 /* Whether spool->fd has every byte before `end`. */

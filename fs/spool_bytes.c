@@ -79,6 +79,14 @@ int sbx_spool_append(struct sbx_spool *spool, const void *bytes, size_t size)
 	return 0;
 }
 
+int64_t sbx_spool_readable(const struct sbx_spool *spool)
+{
+	if (spool->is_void)
+		return 0;
+	int64_t available = atomic_load_explicit(&spool->available, memory_order_acquire);
+	return available == spool->size && !spool->complete ? available - 1 : available;
+}
+
 bool sbx_spool_in_file(const struct sbx_spool *spool, int64_t end)
 {
 	return !spool->memory && atomic_load_explicit(&spool->written, memory_order_acquire) >= end;

@@ -58,8 +58,10 @@ static int bytes(void *data, const void *bytes, size_t size)
 	int rc = sbx_spool_append(transfer->spool, bytes, size);
 	if (rc)
 		return sbx_fail_errno(&transfer->job.err, -rc, "%s: spool", transfer->path);
+	/* Here the bytes are stored before the wish is read, in sbx_transfer_want the other way
+	 * round: one of the two sees the other. */
+	atomic_thread_fence(memory_order_seq_cst);
 	int64_t wanted = atomic_load(&transfer->wanted);
-	/* Whoever takes `wanted` away posts, so the post is never queued twice. */
 	if (atomic_load(&transfer->spool->available) >= wanted &&
 		atomic_compare_exchange_strong(&transfer->wanted, &wanted, INT64_MAX))
 		sbx_loop_post(fs->loop, &transfer->progress_post);
@@ -134,6 +136,26 @@ static void on_progress(struct sbx_post *post)
 	sbx_waiters_resume(&transfer->spool->readers, 0, NULL);
 }
 
+/* Bytes of no version were handed out: the next open gets another node, without their pages. */
+static void disown(struct sbx_transfer *transfer)
+{
+	struct sbx_view *view = transfer->job.view;
+	struct sbx_node *node = sbx_node_find(view->fs, view, transfer->path);
+	transfer->spool->is_void = true;
+	sbx_facts_drop(view, transfer->path);
+	if (!node || node->kind != SBX_NODE_OUTPUT_FILE ||
+		!sbx_same_version(&node->st, &transfer->st, view->fs->podman))
+		return;
+	sbx_node_detach(view->fs, node);
+	sbx_node_release(view->fs, node);
+}
+
+/* Is what came before the failure in doubt, too? */
+static bool broken(const struct sbx_job *job)
+{
+	return job->result == -EIO || job->err.kind == SBX_KIND_CHANGED;
+}
+
 static int reader_errno(const struct sbx_transfer *transfer)
 {
 	const struct sbx_error *err = &transfer->job.err;
@@ -160,6 +182,8 @@ static void transfer_done(struct sbx_job *job)
 				"%s: %s: the engine sent less than the file's size",
 				view->sandbox.container.name, transfer->path);
 		spool->error = reader_errno(transfer);
+		if (transfer->begun && broken(job))
+			disown(transfer);
 		sbx_spool_drop(fs->spools, spool);
 		if (job->result != -ECANCELED && transfer->begun)
 			sbx_log(SBX_LOG_WARNING, "%s", job->err.message);
@@ -223,25 +247,17 @@ void sbx_transfer_wait(
 		start(view, path, request, resume);
 }
 
-void sbx_transfer_want(struct sbx_spool *spool)
+bool sbx_transfer_want(struct sbx_spool *spool, int64_t end)
 {
 	struct sbx_transfer *transfer = spool->transfer;
-	int64_t wanted = INT64_MAX;
-	if (!transfer)
-		return;
-	for (struct sbx_request *request = spool->readers.first; request; request = request->next) {
-		int64_t end = request->offset + (int64_t)request->size;
-		if (end > spool->size)
-			end = spool->size;
-		if (end < wanted)
-			wanted = end;
-	}
-	atomic_store(&transfer->wanted, wanted);
-	/* The bytes may have come between the reader's look and the store; then the worker may
-	 * never look again. */
-	if (atomic_load(&spool->available) >= wanted &&
-		atomic_compare_exchange_strong(&transfer->wanted, &wanted, INT64_MAX))
-		sbx_loop_post(transfer->job.fs->loop, &transfer->progress_post);
+	/* Whoever waits for the last byte waits for the end, which resumes all readers. */
+	if (!transfer || end >= spool->size)
+		return false;
+	int64_t wanted = atomic_load(&transfer->wanted);
+	while (end < wanted && !atomic_compare_exchange_weak(&transfer->wanted, &wanted, end))
+		;
+	/* The bytes may have come before the worker could see the wish; it may never look again. */
+	return sbx_spool_readable(spool) >= end;
 }
 
 void sbx_transfer_left(struct sbx_spool *spool)

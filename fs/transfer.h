@@ -11,8 +11,9 @@
 void sbx_transfer_wait(
 	struct sbx_request *request, struct sbx_view *view, const char *path, sbx_resume_fn resume);
 
-/* A reader waits on spool->readers: the worker posts when bytes up to `end` are there. */
-void sbx_transfer_want(struct sbx_spool *spool);
+/* Somebody wants the bytes before `end`. true: they have come; false: wait on spool->readers, who
+ * are resumed when they have, or when the transfer ends. */
+bool sbx_transfer_want(struct sbx_spool *spool, int64_t end);
 /* A handle of this spool is being closed: a transfer that nobody else uses ends. */
 void sbx_transfer_left(struct sbx_spool *spool);
 /* Ends those that nobody opened in time. Returns when to come again. */

@@ -196,6 +196,10 @@ class Connection(threading.Thread):
             return False
         if rule and rule[0] == "unlock":
             remove_lock_files()
+        if rule and rule[0] == "resumed":  # by somebody else, while this answer is on its way
+            with self.engine.lock:
+                self.engine.paused = False
+                self.engine.event("unpause", next(iter(self.engine.names)))
         if rule and rule[0] == "replace":
             self.engine.replace()
         body = self.file.read(int(headers.get("content-length", 0)))

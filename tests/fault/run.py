@@ -202,7 +202,7 @@ def through_mount(made, parameters, directory):
     engine = Engine(made.path, [f"{k}={v}" for k, v in parameters.items()], directory)
     log = open(os.path.join(directory, "mount.log"), "w+")
     daemon = subprocess.Popen(WRAP + [os.path.join(build, "tools/sbxfs"), "mount", "-f", "--engine", "unix://" + engine.socket, "-o",
-                               f"deadline={patience(made) / 1000:g}", mount], stdout=log, stderr=log, env=environment(directory))
+                               ",".join([f"deadline={patience(made) / 1000:g}"] + made.mount_options), mount], stdout=log, stderr=log, env=environment(directory))
     try:
         end = time.time() + 10 * SLOW
         while not os.path.ismount(mount) and time.time() < end and daemon.poll() is None:

@@ -21,6 +21,7 @@
   mount [EIO …]               also through a mount, which gives these where it is not as above
   mount-then OK               likewise of the next
   reason freeze=never         in info.json's freeze.reason after the first operation; gone again when the second is OK
+  mount-options freeze=never  of the mount, beside its deadline
   audit 1                     so many lines the first operation adds to the audit, either way
   deadline 2000               of the operation, in ms (default 2000)
 """
@@ -121,6 +122,7 @@ STATS = {
     "size-other": recoded({"size": 999}),
     "mode-text": recoded({"mode": "rwx"}),
     "mode-huge": recoded({"mode": 1 << 60}),
+    "mtime-other": recoded({"mtime": "2023-11-14T22:13:20.5Z"}),
     "mtime-rubbish": recoded({"mtime": "yesterday"}),
     "array": lambda h: "W10=",
     "deep": lambda h: __import__("base64").b64encode(b"[" * 5000 + b"]" * 5000).decode(),
@@ -152,7 +154,7 @@ def denied(count):
 def fault_of(words, parameters):
     words = [parameters.get(w[1:], w) if w.startswith("$") else w for w in words]
     name, rest = words[0], words[1:]
-    if name in ("unlock", "refuse", "reset", "stall-request", "chunked", "end", "early", "replace", "die", "none"):
+    if name in ("resumed", "unlock", "refuse", "reset", "stall-request", "chunked", "end", "early", "replace", "die", "none"):
         return (name,)
     if name in ("cut", "cut-chunked", "stall", "part"):
         return (name, int(rest[0]))
@@ -202,7 +204,7 @@ class Scenario:
         self.path, self.parts, self.sets = path, [], []
         self.paused, self.runs, self.most, self.guest, self.files = False, False, [], [], []
         self.swap, self.audit, self.reason = None, None, None
-        self.sandboxes, self.mount_expect, self.mount_then = 1, [], []
+        self.sandboxes, self.mount_expect, self.mount_then, self.mount_options = 1, [], [], []
         self.op, self.expect, self.then, self.through_mount, self.deadline, self.every = None, None, ["OK"], False, 2000, None
 
     def rules(self, parameters):
@@ -275,6 +277,8 @@ def load(path):
             made.most.append((rest[0], int(rest[1])))
         elif key == "mount-then":
             made.mount_then = rest
+        elif key == "mount-options":
+            made.mount_options = rest
         elif key == "deadline":
             made.deadline = int(rest[0])
         else:

@@ -21,8 +21,9 @@ struct fake_plane {
 	struct sbx_stat st;
 	char content[64];
 	bool stall;
-	bool dear;     /* a glance is not enough */
-	int64_t row_s; /* of a listing's files */
+	bool unconfirmed; /* a read's bytes turn out to be of no version */
+	bool dear;	  /* a glance is not enough */
+	int64_t row_s;	  /* of a listing's files */
 	int32_t row_ns;
 	size_t directories; /* what a listing has instead of fake_list's rows */
 	int reads, stats, lists, glances, cancelled, made, ended;
@@ -164,13 +165,14 @@ static int fake_read(struct sbx_plane *plane, const char *path, const struct sbx
 	char content[64];
 	memcpy(content, fake.content, sizeof(content));
 	fake.reads++;
+	bool unconfirmed = fake.unconfirmed;
 	pthread_mutex_unlock(&fake.lock);
 	int rc = reader->begin(reader->data, &st);
 	if (!rc)
-		rc = wait_while_stalled(call, err);
-	if (!rc)
 		rc = reader->bytes(reader->data, content, (size_t)st.size);
-	return rc;
+	if (!rc)
+		rc = wait_while_stalled(call, err);
+	return rc || !unconfirmed ? rc : sbx_fail(err, ESTALE, "it changed");
 }
 
 static void fake_destroy(struct sbx_plane *plane)
@@ -210,10 +212,15 @@ static int open_file(uint64_t node, uint64_t *handle)
 	return rc;
 }
 
+static uint64_t begin_read_of(uint64_t node, uint64_t handle, uint32_t size)
+{
+	struct fuse_read_in in = { .fh = handle, .size = size };
+	return tell(FUSE_READ, node, &in, sizeof(in));
+}
+
 static uint64_t begin_read(uint64_t node, uint64_t handle)
 {
-	struct fuse_read_in in = { .fh = handle, .size = 4096 };
-	return tell(FUSE_READ, node, &in, sizeof(in));
+	return begin_read_of(node, handle, 4096);
 }
 
 static void release(uint64_t node, uint64_t handle)
@@ -398,6 +405,39 @@ START_TEST(opens_the_version_that_is_there)
 	ck_assert_int_eq(memcmp(bytes, "first\n", 6), 0);
 	ck_assert_int_eq(fake.reads, 2);
 	release(old, old_handle);
+	release(new, handle);
+	finish();
+}
+END_TEST
+
+/* All bytes have come before it is known that they are of no version. */
+START_TEST(what_was_not_confirmed_is_told_to_nobody)
+{
+	char bytes[64] = "";
+	size_t got = 0;
+	uint64_t handle;
+	begin();
+	fake.unconfirmed = true;
+	uint64_t box = node_of(FUSE_ROOT_ID, "box");
+	uint64_t old = node_of(box, "file");
+	set_stall(true);
+	ck_assert_int_eq(open_file(old, &handle), 0);
+	ck_assert_int_eq(answer(begin_read_of(old, handle, 5), bytes, sizeof(bytes), &got), 0);
+	ck_assert_uint_eq(got, 5); /* lazily, as far as it goes */
+	uint64_t read = begin_read(old, handle);
+	assert_silent(50);
+	set_stall(false);
+	ck_assert_int_eq(answer(read, NULL, 0, NULL), ESTALE);
+	ck_assert_int_eq(answer(begin_read_of(old, handle, 5), NULL, 0, NULL), ESTALE);
+	release(old, handle);
+	/* Its pages serve no other open. */
+	fake.unconfirmed = false;
+	ck_assert_int_eq(open_file(old, &handle), ESTALE);
+	uint64_t new = node_of(box, "file");
+	ck_assert_uint_ne(new, old);
+	ck_assert_int_eq(open_file(new, &handle), 0);
+	ck_assert_int_eq(answer(begin_read(new, handle), bytes, sizeof(bytes), &got), 0);
+	ck_assert_uint_eq(got, 6);
 	release(new, handle);
 	finish();
 }
@@ -942,11 +982,12 @@ START_TEST(refuses_to_write_outside_in)
 END_TEST
 
 UNIT_MAIN("fs_kernel", shows_a_file_without_set_id_bits, never_hands_out_a_link,
-	opens_the_version_that_is_there, interrupts_a_read_once, gives_up_at_the_deadline,
-	an_early_close_ends_the_transfer, counts_lookups_of_a_listing,
-	what_lies_deeper_comes_with_the_listing, more_directories_than_are_kept,
-	many_questions_become_one_listing, a_large_directory_is_glanced_at_once,
-	a_second_that_is_not_over_brings_no_content, a_second_that_is_over_brings_content,
+	opens_the_version_that_is_there, what_was_not_confirmed_is_told_to_nobody,
+	interrupts_a_read_once, gives_up_at_the_deadline, an_early_close_ends_the_transfer,
+	counts_lookups_of_a_listing, what_lies_deeper_comes_with_the_listing,
+	more_directories_than_are_kept, many_questions_become_one_listing,
+	a_large_directory_is_glanced_at_once, a_second_that_is_not_over_brings_no_content,
+	a_second_that_is_over_brings_content,
 	a_listing_confirms_no_time_of_a_second_that_was_not_over, nor_under_in,
 	old_listings_are_let_go, a_rounded_second_changes_no_known_time,
 	removed_sandboxes_leave_no_plane_behind, a_plane_in_use_outlives_its_sandbox,
