@@ -55,7 +55,7 @@ static bool cut_short(const struct sbx_in_file *file)
 }
 
 /* The last chance to send what was written after the last FLUSH, by mmap for one. */
-static void last_close(struct sbx_in_file *file)
+static void last_writer_left(struct sbx_in_file *file)
 {
 	if (!file->linked || !sbx_in_file_dirty(file) || file->spoiled)
 		return;
@@ -87,8 +87,8 @@ void sbx_in_handle_free(struct sbx_fs *fs, struct sbx_handle *handle)
 	file->writers -= mine->writes;
 	if (!file->handles)
 		file->idle_since_ms = sbx_clock_ms();
-	if (!file->handles && mine->writes)
-		last_close(file);
+	if (mine->writes && !file->writers)
+		last_writer_left(file);
 	if (!file->handles && !file->linked)
 		sbx_in_file_unbind(file);
 	sbx_loop_wake_at(fs->loop, sbx_clock_ms() + fs->options->entry_timeout_ms + 1);

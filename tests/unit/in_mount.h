@@ -498,4 +498,49 @@ static inline int unlink_name(uint64_t parent, const char *name)
 	return answer(tell(FUSE_UNLINK, parent, name, strlen(name) + 1), NULL, 0, NULL);
 }
 
+/* What the next mount finds. */
+static inline struct sbx_staged_list left_over(void)
+{
+	struct sbx_staging *staging = open_own_store();
+	struct sbx_staged_list list;
+	struct sbx_error err = SBX_ERROR_INIT;
+	ck_assert_int_eq(sbx_staging_recover(staging, &list, &err), 0);
+	sbx_staging_close(staging);
+	return list;
+}
+
+static inline bool is_there(uint64_t parent, const char *name)
+{
+	struct fuse_entry_out entry = { 0 };
+	int rc = lookup(parent, name, &entry);
+	ck_assert_msg(rc == 0 || rc == ENOENT, "%s: %s", name, strerror(rc));
+	return rc == 0 && entry.nodeid;
+}
+
+static inline uint64_t begin_chmod(uint64_t node, uint32_t mode)
+{
+	struct fuse_setattr_in in = { .valid = FATTR_MODE, .mode = S_IFREG | mode };
+	return tell(FUSE_SETATTR, node, &in, sizeof(in));
+}
+
+static inline struct open_file open_node(uint64_t node, uint32_t flags)
+{
+	struct fuse_open_in in = { .flags = flags };
+	struct fuse_open_out out = { 0 };
+	ck_assert_int_eq(
+		answer(tell(FUSE_OPEN, node, &in, sizeof(in)), &out, sizeof(out), NULL), 0);
+	return (struct open_file){ node, out.fh };
+}
+
+static inline void assert_reads(struct open_file file, const char *text)
+{
+	struct fuse_read_in in = { .fh = file.handle, .size = PATH_SIZE };
+	char bytes[PATH_SIZE + 1] = "";
+	size_t size = 0;
+	uint64_t unique = tell(FUSE_READ, file.node, &in, sizeof(in));
+	ck_assert_int_eq(answer(unique, bytes, PATH_SIZE, &size), 0);
+	ck_assert_uint_eq(size, strlen(text));
+	ck_assert_str_eq(bytes, text);
+}
+
 #endif

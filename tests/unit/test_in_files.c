@@ -55,17 +55,6 @@ START_TEST(what_was_replaced_is_not_sent_over_its_successor)
 }
 END_TEST
 
-/* What the next mount finds. */
-static struct sbx_staged_list left_over(void)
-{
-	struct sbx_staging *staging = open_own_store();
-	struct sbx_staged_list list;
-	struct sbx_error err = SBX_ERROR_INIT;
-	ck_assert_int_eq(sbx_staging_recover(staging, &list, &err), 0);
-	sbx_staging_close(staging);
-	return list;
-}
-
 /* The mount ends while a writer is in the middle: closing its file for it must not pass off half as
  * whole, neither to the guest nor to the next mount. */
 START_TEST(half_a_file_is_never_taken_for_a_whole_one)
@@ -109,14 +98,6 @@ START_TEST(a_sandbox_that_goes_stops_nobody_for_a_disk)
 	finish();
 }
 END_TEST
-
-static bool is_there(uint64_t parent, const char *name)
-{
-	struct fuse_entry_out entry = { 0 };
-	int rc = lookup(parent, name, &entry);
-	ck_assert_msg(rc == 0 || rc == ENOENT, "%s: %s", name, strerror(rc));
-	return rc == 0 && entry.nodeid;
-}
 
 /* Enough names for the engine to be asked for all of them. */
 static void have_it_listed(uint64_t parent)
@@ -281,12 +262,6 @@ static void guest_has_large(const char *path)
 	pthread_mutex_lock(&guest_lock);
 	add_row(path, "", false)->size = LARGE;
 	pthread_mutex_unlock(&guest_lock);
-}
-
-static uint64_t begin_chmod(uint64_t node, uint32_t mode)
-{
-	struct fuse_setattr_in in = { .valid = FATTR_MODE, .mode = S_IFREG | mode };
-	return tell(FUSE_SETATTR, node, &in, sizeof(in));
 }
 
 static void assert_mode(uint64_t chmod, uint32_t mode)

@@ -1,0 +1,45 @@
+/*
+ * test_in_handles.c: files under in/ that are open more than once, or while they are sent: each
+ * close sends what its writer meant, and each reader gets one version.
+ */
+#include "in_mount.h"
+
+/* `: >in/log` under a `tail -f in/log`. */
+START_TEST(the_last_writer_sends_whoever_still_reads)
+{
+	prepare();
+	begin();
+	uint64_t in = in_dir();
+	uint64_t node = save(in, "log", "x").node;
+	(void)open_node(node, O_RDONLY);
+	struct open_file writer = open_node(node, O_WRONLY | O_TRUNC);
+	ck_assert_int_eq(answer(begin_flush(writer), NULL, 0, NULL), 0);
+	release(writer);
+	wait_until_done("put in/log; put in/log");
+	assert_guest_has("in/log", "");
+	finish();
+}
+END_TEST
+
+/* The mount ends under both. */
+START_TEST(half_a_file_is_kept_whoever_still_reads)
+{
+	prepare();
+	begin();
+	uint64_t in = in_dir();
+	struct open_file half = create(in, "half"), local = create(in, "a.part");
+	write_text(half, "ha");
+	write_text(local, "temp");
+	(void)open_node(half.node, O_RDONLY);
+	(void)open_node(local.node, O_RDONLY);
+	end();
+	struct sbx_staged_list list = left_over();
+	ck_assert_uint_eq(list.count, 2);
+	ck_assert(list.rows[0].damaged && list.rows[1].damaged);
+	sbx_staged_list_finish(&list);
+	directory_leave();
+}
+END_TEST
+
+UNIT_MAIN("in_handles", the_last_writer_sends_whoever_still_reads,
+	half_a_file_is_kept_whoever_still_reads)
