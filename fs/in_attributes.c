@@ -74,7 +74,7 @@ static void finish(struct sbx_in_job *job)
 	if (only_held && !result && !same)
 		sbx_in_file_unlink(file); /* and its node, if it was not certain either */
 	else if (only_held && file->linked)
-		sbx_in_file_retire(file);
+		sbx_in_file_retire(file, true);
 	if (!view->gone && ((!result && !same) || result == -ENOENT))
 		(void)sbx_in_guest_node(view, job->path, result ? NULL : &job->after,
 			sbx_clock_ms(), 0); /* the guest's own is the newest now */

@@ -219,10 +219,12 @@ void sbx_in_file_abandon(struct sbx_in_file *file)
 		let_go(file, false);
 }
 
-void sbx_in_file_retire(struct sbx_in_file *file)
+void sbx_in_file_retire(struct sbx_in_file *file, bool keep_node)
 {
 	forget(file);
-	let_go(file, true);
+	if (file->node)
+		file->node->overwritten = !keep_node;
+	let_go(file, keep_node);
 }
 
 void sbx_in_file_move(struct sbx_in_file *file, const char *path)

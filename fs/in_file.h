@@ -155,8 +155,9 @@ int sbx_in_file_open(struct sbx_in_file *file, struct sbx_error *err);
 void sbx_in_file_unlink(struct sbx_in_file *file);
 /* No path leads to it any more; record and data stay on disk. */
 void sbx_in_file_abandon(struct sbx_in_file *file);
-/* Clean and unused: what the guest has is all there is from now on, the node stays. */
-void sbx_in_file_retire(struct sbx_in_file *file);
+/* Clean and unused: what the guest has is all there is from now on. keep_node: the node stays for
+ * it; else there will be another, and nobody reads through this one what was there before. */
+void sbx_in_file_retire(struct sbx_in_file *file, bool keep_node);
 /* It has another path; what was staged there must be unlinked before. */
 void sbx_in_file_move(struct sbx_in_file *file, const char *path);
 /* Its content or attributes change now: marks the record first, so that a crash cannot pass off

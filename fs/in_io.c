@@ -38,6 +38,8 @@ void sbx_in_read(struct sbx_request *request)
 	struct sbx_in_file *file = mine ? mine->file : request->node->in;
 	if (file && !file->loading && file->fd >= 0)
 		read_staged(request, file);
+	else if (request->handle->spool && request->node->overwritten)
+		sbx_answer_error(request, ESTALE);
 	else if (request->handle->spool)
 		sbx_op_read(request);
 	else

@@ -141,7 +141,8 @@ static bool retire(struct sbx_in_file *file, int64_t now_ms, int64_t *next_ms)
 			*next_ms = end_ms;
 		return false;
 	}
-	sbx_in_file_retire(file);
+	/* What was read before it was opened here could get into the pages of what landed. */
+	sbx_in_file_retire(file, !file->node || !file->node->spools);
 	return true;
 }
 

@@ -163,8 +163,10 @@ static void free_handle(struct sbx_fs *fs, struct sbx_handle *handle)
 	HASH_DELETE(hh, fs->handles.by_id, handle);
 	if (sbx_node_is_in(handle->node))
 		sbx_in_handle_free(fs, handle);
-	if (handle->spool)
+	if (handle->spool) {
+		handle->node->spools--;
 		sbx_spool_unref(fs->spools, handle->spool);
+	}
 	sbx_snapshot_unref(handle->snapshot);
 	free(handle->text);
 	sbx_node_unpin(fs, handle->node);

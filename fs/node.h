@@ -46,6 +46,8 @@ struct sbx_node {
 	bool served;	     /* bytes of it were handed out: its pages may be in the cache */
 	uint64_t lookups;    /* what the kernel holds */
 	unsigned pins;	     /* handles and requests of ours */
+	unsigned spools;     /* handles that read one */
+	bool overwritten;    /* since those were opened: what they would read is of the past */
 	bool current;	     /* the one that its path finds */
 	void *in;	     /* of the in kinds; freed by sbx_in_node_free */
 	UT_hash_handle hh;

@@ -23,6 +23,7 @@ static void opened(struct sbx_request *request, struct sbx_spool *spool)
 {
 	struct sbx_handle *handle = sbx_handle_create(request->fs, request->node);
 	handle->spool = spool;
+	request->node->spools++;
 	request->node->served = true;
 	request->fi.keep_cache = 1; /* a version never changes */
 	request->fi.noflush = 1;

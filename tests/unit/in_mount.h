@@ -27,8 +27,10 @@ struct row {
 	char path[PATH_SIZE]; /* empty: none */
 	char content[PATH_SIZE];
 	bool is_directory;
-	int64_t size;  /* 0: the content's */
-	uint32_t mode; /* 0: the usual one */
+	int64_t size;	 /* 0: the content's */
+	uint32_t mode;	 /* 0: the usual one */
+	int64_t mtime_s; /* 0: long ago */
+	int32_t mtime_ns;
 };
 
 static pthread_mutex_t guest_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next five */
@@ -69,6 +71,7 @@ static inline struct row *add_row(const char *path, const char *content, bool is
 	(void)snprintf(row->content, sizeof(row->content), "%s", content);
 	row->is_directory = is_directory;
 	row->size = row->mode = 0;
+	row->mtime_s = row->mtime_ns = 0;
 	return row;
 }
 
@@ -141,7 +144,8 @@ static inline struct sbx_stat stat_of(const struct row *row)
 	return (struct sbx_stat){ .type = row->is_directory ? SBX_TYPE_DIR : SBX_TYPE_FILE,
 		.mode = row->mode ? row->mode : usual,
 		.size = row->size ? row->size : (int64_t)strlen(row->content),
-		.mtime_s = 100 };
+		.mtime_s = row->mtime_s ? row->mtime_s : 100,
+		.mtime_ns = row->mtime_ns };
 }
 
 static inline int guest_stat(struct sbx_plane *plane, const char *path, const struct sbx_call *call,
@@ -178,6 +182,13 @@ static inline int guest_list(struct sbx_plane *plane, const char *path, const st
 	return 0;
 }
 
+static inline void take_item(struct row *row, const struct sbx_put_item *item)
+{
+	row->mode = item->mode;
+	row->mtime_s = item->mtime_s;
+	row->mtime_ns = item->mtime_ns;
+}
+
 static inline void put_one(struct sbx_put_item *item)
 {
 	char content[PATH_SIZE] = "";
@@ -191,7 +202,7 @@ static inline void put_one(struct sbx_put_item *item)
 	if (row && item->only_new)
 		item->result = sbx_fail(&item->err, EEXIST, "%s is there", item->path);
 	else
-		add_row(item->path, content, item->type == SBX_TYPE_DIR)->mode = item->mode;
+		take_item(add_row(item->path, content, item->type == SBX_TYPE_DIR), item);
 	pthread_mutex_unlock(&guest_lock);
 }
 
@@ -275,11 +286,13 @@ static inline int guest_read(struct sbx_plane *plane, const char *path, const st
 	(void)call;
 	(void)err;
 	begin_op("read");
-	struct sbx_stat st = stat_of(find_row(path));
+	const struct row row = *find_row(path);
 	pthread_mutex_unlock(&guest_lock);
-	ck_assert_int_eq(st.size, LARGE);
+	struct sbx_stat st = stat_of(&row);
 	int result = reader->begin(reader->data, &st);
-	return result ? result : reader->bytes(reader->data, zeros, LARGE);
+	return result ? result
+		      : reader->bytes(
+				reader->data, row.size ? zeros : row.content, (size_t)st.size);
 }
 
 static inline void guest_end(struct sbx_plane *plane)
@@ -532,15 +545,34 @@ static inline struct open_file open_node(uint64_t node, uint32_t flags)
 	return (struct open_file){ node, out.fh };
 }
 
-static inline void assert_reads(struct open_file file, const char *text)
+static inline uint64_t begin_read(struct open_file file)
 {
 	struct fuse_read_in in = { .fh = file.handle, .size = PATH_SIZE };
+	return tell(FUSE_READ, file.node, &in, sizeof(in));
+}
+
+static inline void assert_reads(struct open_file file, const char *text)
+{
 	char bytes[PATH_SIZE + 1] = "";
 	size_t size = 0;
-	uint64_t unique = tell(FUSE_READ, file.node, &in, sizeof(in));
-	ck_assert_int_eq(answer(unique, bytes, PATH_SIZE, &size), 0);
+	ck_assert_int_eq(answer(begin_read(file), bytes, PATH_SIZE, &size), 0);
 	ck_assert_uint_eq(size, strlen(text));
 	ck_assert_str_eq(bytes, text);
+}
+
+/* Of staged files, held by this process. */
+static inline int descriptors(void)
+{
+	DIR *stream = opendir("/proc/self/fd");
+	int count = 0;
+	ck_assert_ptr_nonnull(stream);
+	for (const struct dirent *entry; (entry = readdir(stream));) {
+		char target[PATH_MAX] = "";
+		if (readlinkat(dirfd(stream), entry->d_name, target, sizeof(target) - 1) > 0)
+			count += strstr(target, ".data") != NULL;
+	}
+	ck_assert_int_eq(closedir(stream), 0);
+	return count;
 }
 
 #endif

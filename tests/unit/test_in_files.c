@@ -157,21 +157,6 @@ START_TEST(names_are_forgotten_when_their_listing_is_old)
 }
 END_TEST
 
-/* Of staged files, held by this process. */
-static int descriptors(void)
-{
-	DIR *stream = opendir("/proc/self/fd");
-	int count = 0;
-	ck_assert_ptr_nonnull(stream);
-	for (const struct dirent *entry; (entry = readdir(stream));) {
-		char target[PATH_MAX] = "";
-		if (readlinkat(dirfd(stream), entry->d_name, target, sizeof(target) - 1) > 0)
-			count += strstr(target, ".data") != NULL;
-	}
-	ck_assert_int_eq(closedir(stream), 0);
-	return count;
-}
-
 /* The kernel remembers nodes for long, thousands of them. */
 START_TEST(a_file_that_was_removed_while_open_is_closed_with_it)
 {

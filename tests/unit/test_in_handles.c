@@ -41,5 +41,31 @@ START_TEST(half_a_file_is_kept_whoever_still_reads)
 }
 END_TEST
 
-UNIT_MAIN("in_handles", the_last_writer_sends_whoever_still_reads,
-	half_a_file_is_kept_whoever_still_reads)
+/* The node's pages are shared: a reader of what was there before must bring none of it back. */
+START_TEST(what_was_overwritten_is_not_read_again)
+{
+	prepare();
+	options.entry_timeout_ms = 100;
+	guest_has("in/f", "old", false);
+	begin();
+	uint64_t in = in_dir();
+	uint64_t node = node_of(in, "f");
+	struct open_file reader = open_node(node, O_RDONLY);
+	assert_reads(reader, "old");
+	struct open_file writer = open_node(node, O_WRONLY | O_TRUNC);
+	write_text(writer, "newer");
+	ck_assert_int_eq(answer(begin_flush(writer), NULL, 0, NULL), 0);
+	release(writer);
+	assert_reads(reader, "newer");
+	for (int tries = 0; descriptors() && tries < 300; tries++)
+		usleep(10000);
+	ck_assert_int_eq(descriptors(), 0); /* what is there now is the guest's */
+	ck_assert_int_eq(answer(begin_read(reader), NULL, 0, NULL), ESTALE);
+	ck_assert_uint_ne(node_of(in, "f"), node);
+	assert_reads(open_node(node_of(in, "f"), O_RDONLY), "newer");
+	finish();
+}
+END_TEST
+
+UNIT_MAIN("in_handles", what_was_overwritten_is_not_read_again,
+	the_last_writer_sends_whoever_still_reads, half_a_file_is_kept_whoever_still_reads)
