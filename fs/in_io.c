@@ -171,7 +171,9 @@ static void settle(struct sbx_request *request, bool barrier)
 {
 	struct sbx_in_handle *mine = request->handle->in;
 	struct sbx_in_file *file = mine ? mine->file : NULL;
-	if (!file || !mine->writes || !sbx_in_file_dirty(file)) {
+	if (!file && barrier) /* it was opened before the file was ours */
+		file = request->node->in;
+	if (!file || !sbx_in_file_dirty(file) || (!barrier && !mine->writes)) {
 		sbx_answer_error(request, 0);
 		return;
 	}

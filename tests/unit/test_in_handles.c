@@ -67,5 +67,41 @@ START_TEST(what_was_overwritten_is_not_read_again)
 }
 END_TEST
 
-UNIT_MAIN("in_handles", what_was_overwritten_is_not_read_again,
-	the_last_writer_sends_whoever_still_reads, half_a_file_is_kept_whoever_still_reads)
+static uint64_t begin_fsync(struct open_file file)
+{
+	struct fuse_fsync_in in = { .fh = file.handle };
+	return tell(FUSE_FSYNC, file.node, &in, sizeof(in));
+}
+
+/* `sync FILE` opens it to read. */
+START_TEST(a_reader_syncs_what_was_acknowledged)
+{
+	prepare();
+	options.async = true;
+	guest_has("in/old", "old", false);
+	begin();
+	uint64_t in = in_dir();
+	struct open_file before = open_node(node_of(in, "old"), O_RDONLY);
+	struct open_file old = open_node(before.node, O_WRONLY | O_TRUNC);
+	write_text(old, "new");
+	ck_assert_int_eq(answer(begin_flush(old), NULL, 0, NULL), 0);
+	release(old);
+	struct open_file new = open_node(save(in, "new", "text").node, O_RDONLY);
+	stall("put");
+	uint64_t first = begin_fsync(before);
+	assert_silent(100);
+	uint64_t second = begin_fsync(new);
+	ck_assert_int_eq(answer(begin_flush(new), NULL, 0, NULL), 0);
+	assert_silent(100);
+	stall(NULL);
+	ck_assert_int_eq(answer(first, NULL, 0, NULL), 0);
+	ck_assert_int_eq(answer(second, NULL, 0, NULL), 0);
+	assert_guest_has("in/old", "new");
+	assert_guest_has("in/new", "text");
+	finish();
+}
+END_TEST
+
+UNIT_MAIN("in_handles", a_reader_syncs_what_was_acknowledged,
+	what_was_overwritten_is_not_read_again, the_last_writer_sends_whoever_still_reads,
+	half_a_file_is_kept_whoever_still_reads)
