@@ -163,10 +163,8 @@ struct sbx_node *sbx_in_file_node(struct sbx_in_file *file)
 	return file->node;
 }
 
-static void unlink_path(struct sbx_in_file *file)
+static void leave_queue(struct sbx_in_file *file)
 {
-	HASH_DEL(file->home->files, file);
-	file->linked = false;
 	if (!file->queued)
 		return;
 	struct sbx_in_file **at = &file->home->first_queued;
@@ -177,6 +175,23 @@ static void unlink_path(struct sbx_in_file *file)
 	file->home->last_queued = NULL;
 	for (struct sbx_in_file *last = file->home->first_queued; last; last = last->next_queued)
 		file->home->last_queued = last;
+}
+
+static void unlink_path(struct sbx_in_file *file)
+{
+	HASH_DEL(file->home->files, file);
+	file->linked = false;
+	leave_queue(file);
+}
+
+void sbx_in_file_spoil(struct sbx_in_file *file, const struct sbx_error *err)
+{
+	file->spoiled = err->errnum;
+	file->failure = *err;
+	file->retry_at_ms = 0;
+	leave_queue(file);
+	sbx_waiters_resume(&file->settled, -err->errnum, err);
+	sbx_in_check_barrier(file->home->view->fs);
 }
 
 /* The file is not found any more; its node is, if what it shows is still there. */
@@ -203,12 +218,10 @@ void sbx_in_file_unlink(struct sbx_in_file *file)
 {
 	if (!file->linked)
 		return;
-	bool waited = file->queued;
 	sbx_in_file_ref(file);
 	forget(file);
 	let_go(file, false);
-	if (waited) /* for an upload that will not come */
-		sbx_waiters_resume(&file->settled, 0, NULL);
+	sbx_waiters_resume(&file->settled, 0, NULL); /* what they wait for will not come */
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the one of its own from above */
 	sbx_in_file_unref(file);
 }
@@ -250,6 +263,7 @@ void sbx_in_file_describe(const struct sbx_in_file *file, struct sbx_staged *out
 		.size = file->size,
 		.local = file->temporary,
 		.only_new = file->unsure,
+		.open = file->spoiled,
 		.attempts = file->attempts,
 		.errnum = file->failure.errnum,
 		.reason = file->failure.errnum ? sbx_strdup(file->failure.message) : NULL,

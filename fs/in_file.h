@@ -163,6 +163,9 @@ void sbx_in_file_move(struct sbx_in_file *file, const char *path);
 /* Its content or attributes change now: marks the record first, so that a crash cannot pass off
  * half of a change as what was acknowledged. touch: mtime becomes now. */
 int sbx_in_file_change(struct sbx_in_file *file, bool touch, struct sbx_error *err);
+/* A write failed, and its writer will close what it could not finish: the guest must not get a
+ * part. Until it is begun anew nothing of it is sent; those who wait for that hear why. */
+void sbx_in_file_spoil(struct sbx_in_file *file, const struct sbx_error *err);
 static inline bool sbx_in_file_dirty(const struct sbx_in_file *file)
 {
 	return file->version != file->landed_version;
@@ -186,6 +189,8 @@ bool sbx_in_name_temporary(const char *patterns, const char *name);
 void sbx_in_keep(struct sbx_in_file *file);
 /* Puts the version of now on record at once, without syncing it. */
 int sbx_in_note(struct sbx_in_file *file, struct sbx_error *err);
+/* Its record, if it has one, names the path of now; whether it is being written stays as it is. */
+int sbx_in_note_path(struct sbx_in_file *file, struct sbx_error *err);
 
 /* in_upload.c */
 /* Sends the newest version as soon as the sandbox's worker is free; then resumes `settled`. */

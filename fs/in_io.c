@@ -101,11 +101,8 @@ void sbx_in_write(struct sbx_request *request, const char *bytes)
 	}
 	int64_t done = write_staged(file, request, bytes, &err);
 	if (done < 0) {
-		/* The writer will close what it could not finish: the guest must not get a part. */
-		if (sbx_in_file_dirty(file)) {
-			file->spoiled = err.errnum;
-			file->failure = err;
-		}
+		if (sbx_in_file_dirty(file))
+			sbx_in_file_spoil(file, &err);
 		sbx_answer_failure(request, (int)done, &err);
 		return;
 	}

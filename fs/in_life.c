@@ -80,7 +80,7 @@ static void leave(struct sbx_in_file *file, const char *reason)
 	if (reason)
 		sbx_fail_kind(&file->failure, SBX_KIND_GONE, ESTALE, "%s", reason);
 	sbx_in_file_describe(file, &staged);
-	staged.open = file->writers > 0 || file->spoiled;
+	staged.open |= file->writers > 0;
 	if (sbx_staging_record(fs->in->staging, &staged, -1, false, &err))
 		sbx_log(SBX_LOG_ERROR, "%s: %s is lost: %s", staged.sandbox_name, staged.path,
 			err.message);

@@ -206,7 +206,7 @@ static void open_for_writing(struct sbx_request *request)
 		return;
 	}
 	int result = sbx_in_file_open(file, &err);
-	if (!result && (request->fi.flags & O_TRUNC) && file->size) {
+	if (!result && (request->fi.flags & O_TRUNC) && (file->size || file->spoiled)) {
 		result = sbx_in_file_change(file, true, &err);
 		if (!result && ftruncate(file->fd, 0) < 0)
 			result = sbx_fail_errno(&err, errno, "cannot cut %s", file->path);

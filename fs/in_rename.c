@@ -66,7 +66,7 @@ static void move_tree(struct sbx_view *view, const char *from, const char *to)
 		sbx_in_file_move(file, path);
 		struct sbx_error err = SBX_ERROR_INIT;
 		/* The record names the new path. */
-		if (file->recorded && sbx_in_file_dirty(file) && sbx_in_note(file, &err))
+		if (sbx_in_file_dirty(file) && sbx_in_note_path(file, &err))
 			sbx_log(SBX_LOG_WARNING, "%s: %s is on record as %s: %s",
 				view->sandbox.container.name, path, from, err.message);
 	}
@@ -233,6 +233,8 @@ void sbx_in_rename(struct sbx_request *request, struct sbx_node *new_parent, con
 		sbx_node_pin(new_parent);
 		request->deadline_ms = sbx_clock_ms() + SBX_IN_UPLOAD_MS;
 		sbx_request_park(request, &busy->free, again);
+	} else if (file && file->spoiled) {
+		sbx_answer_error(request, file->spoiled);
 	} else if (file && is_local(file, to)) {
 		rename_local(request, file, from, to);
 	} else if (file && sbx_in_file_dirty(file)) {

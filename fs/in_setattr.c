@@ -95,11 +95,20 @@ static void send(struct sbx_request *request, struct sbx_in_file *file)
 	sbx_in_upload(file);
 }
 
+static bool begins_anew(const struct sbx_in_op *op)
+{
+	return (op->to_set & FUSE_SET_ATTR_SIZE) && !op->attr.st_size;
+}
+
 /* On staged bytes that nothing else touches now. */
 static void apply_staged(struct sbx_request *request, struct sbx_in_file *file)
 {
 	struct sbx_in_op *op = sbx_in_op(request);
 	struct sbx_error err = SBX_ERROR_INIT;
+	if (file->spoiled && !begins_anew(op)) {
+		sbx_answer_error(request, file->spoiled);
+		return;
+	}
 	int result = sbx_in_file_open(file, &err);
 	if (!result)
 		result = change(file, op, &err);
@@ -118,7 +127,7 @@ static void fetch(struct sbx_request *request)
 	struct sbx_node *node = request->node;
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct sbx_in_file *file;
-	bool nothing_left = (op->to_set & FUSE_SET_ATTR_SIZE) && !op->attr.st_size;
+	bool nothing_left = begins_anew(op);
 	if (!node->current || node->view->gone) {
 		sbx_answer_error(request, ESTALE);
 		return;

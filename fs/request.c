@@ -118,9 +118,9 @@ static void give_up(struct sbx_request *request, int errnum)
 	struct sbx_waiters *waiters = request->waiting;
 	leave_waiters(request);
 	leave_parked(request);
-	sbx_answer_error(request, errnum);
 	if (!waiters->first && waiters->abandoned)
 		waiters->abandoned(waiters);
+	sbx_answer_error(request, errnum); /* may free what holds the waiters */
 }
 
 int64_t sbx_requests_sweep(struct sbx_fs *fs, int64_t now_ms)

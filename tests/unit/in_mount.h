@@ -458,14 +458,18 @@ static inline struct open_file create(uint64_t parent, const char *name)
 	return (struct open_file){ out.entry.nodeid, out.open.fh };
 }
 
-static inline void write_text(struct open_file file, const char *text)
+static inline uint64_t begin_write(struct open_file file, const char *text)
 {
 	struct fuse_write_in in = { .fh = file.handle, .size = (uint32_t)strlen(text) };
 	char body[sizeof(in) + PATH_SIZE];
 	memcpy(body, &in, sizeof(in));
 	memcpy(body + sizeof(in), text, in.size);
-	uint64_t unique = tell(FUSE_WRITE, file.node, body, sizeof(in) + in.size);
-	ck_assert_int_eq(answer(unique, NULL, 0, NULL), 0);
+	return tell(FUSE_WRITE, file.node, body, sizeof(in) + in.size);
+}
+
+static inline void write_text(struct open_file file, const char *text)
+{
+	ck_assert_int_eq(answer(begin_write(file, text), NULL, 0, NULL), 0);
 }
 
 static inline uint64_t begin_flush(struct open_file file)

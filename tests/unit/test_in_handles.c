@@ -102,6 +102,112 @@ START_TEST(a_reader_syncs_what_was_acknowledged)
 }
 END_TEST
 
-UNIT_MAIN("in_handles", a_reader_syncs_what_was_acknowledged,
+static uint64_t begin_cut(uint64_t node, uint64_t size)
+{
+	struct fuse_setattr_in in = { .valid = FATTR_SIZE, .size = size };
+	return tell(FUSE_SETATTR, node, &in, sizeof(in));
+}
+
+/* One whose second write failed, closed by its writer, who was told. */
+static struct open_file spoil(uint64_t in, const char *name)
+{
+	struct open_file file = create(in, name);
+	write_text(file, "half");
+	ck_assert_int_eq(answer(begin_write(file, "and the rest"), NULL, 0, NULL), EFBIG);
+	ck_assert_int_eq(answer(begin_flush(file), NULL, 0, NULL), EFBIG);
+	return file;
+}
+
+/* Whatever is done to it, until it is begun anew. */
+START_TEST(a_part_is_never_sent)
+{
+	prepare();
+	options.max_in_bytes = 10;
+	begin();
+	uint64_t in = in_dir();
+	struct open_file file = spoil(in, "x.part");
+	release(file);
+	ck_assert_int_eq(answer(begin_chmod(file.node, 0600), NULL, 0, NULL), EFBIG);
+	ck_assert_int_eq(answer(begin_cut(file.node, 2), NULL, 0, NULL), EFBIG);
+	ck_assert_int_eq(answer(begin_rename(in, "x.part", "x"), NULL, 0, NULL), EFBIG);
+	ck_assert_int_eq(unlink_name(in, "x.part"), 0);
+	file = spoil(in, "y");
+	ck_assert_int_eq(answer(begin_fsync(file), NULL, 0, NULL), EFBIG);
+	ck_assert(!was_done("put") && !was_done("mv"));
+	ck_assert_int_eq(answer(begin_cut(file.node, 0), NULL, 0, NULL), 0);
+	write_text(file, "whole");
+	ck_assert_int_eq(answer(begin_flush(file), NULL, 0, NULL), 0);
+	assert_guest_has("in/y", "whole");
+	finish();
+}
+END_TEST
+
+/* Nor is one that waited for its turn to be sent when a later write failed. */
+START_TEST(a_part_gives_up_its_turn)
+{
+	prepare();
+	options.async = true;
+	options.max_in_bytes = 10;
+	begin();
+	uint64_t in = in_dir();
+	struct open_file file = create(in, "x");
+	write_text(file, "half");
+	ck_assert_int_eq(answer(begin_flush(file), NULL, 0, NULL), 0);
+	ck_assert_int_eq(answer(begin_write(file, "and the rest"), NULL, 0, NULL), EFBIG);
+	usleep((SBX_IN_QUIET_MS + 300) * 1000);
+	ck_assert(!was_done("put"));
+	release(file);
+	(void)save(in, "other", "text");
+	wait_until_done("put in/other");
+	ck_assert(!was_done("put in/x"));
+	finish();
+}
+END_TEST
+
+/* What is in the guest or on record of it is what was acknowledged before. */
+START_TEST(a_part_is_kept_as_one)
+{
+	prepare();
+	options.max_in_bytes = 10;
+	begin();
+	uint64_t in = in_dir();
+	struct open_file file = create(in, "x.part");
+	write_text(file, "half");
+	ck_assert_int_eq(answer(begin_flush(file), NULL, 0, NULL), 0);
+	ck_assert_int_eq(answer(begin_write(file, "and the rest"), NULL, 0, NULL), EFBIG);
+	ck_assert_int_eq(answer(begin_rename(in, "x.part", "y.part"), NULL, 0, NULL), EFBIG);
+	end();
+	struct sbx_staged_list list = left_over();
+	ck_assert_uint_eq(list.count, 1);
+	ck_assert(!list.rows[0].damaged);
+	ck_assert_str_eq(list.rows[0].path, "in/x.part");
+	sbx_staged_list_finish(&list);
+	directory_leave();
+}
+END_TEST
+
+/* The record says so under the new name too. */
+START_TEST(a_file_is_renamed_while_it_is_written)
+{
+	prepare();
+	begin();
+	uint64_t in = in_dir();
+	struct open_file file = create(in, "x.part");
+	write_text(file, "half");
+	ck_assert_int_eq(answer(begin_flush(file), NULL, 0, NULL), 0);
+	write_text(file, "more");
+	ck_assert_int_eq(answer(begin_rename(in, "x.part", "y.part"), NULL, 0, NULL), 0);
+	end();
+	struct sbx_staged_list list = left_over();
+	ck_assert_uint_eq(list.count, 1);
+	ck_assert_str_eq(list.rows[0].path, "in/y.part");
+	ck_assert(list.rows[0].damaged);
+	sbx_staged_list_finish(&list);
+	directory_leave();
+}
+END_TEST
+
+UNIT_MAIN("in_handles", a_part_is_never_sent, a_part_gives_up_its_turn, a_part_is_kept_as_one,
+	a_file_is_renamed_while_it_is_written, a_reader_syncs_what_was_acknowledged,
 	what_was_overwritten_is_not_read_again, the_last_writer_sends_whoever_still_reads,
 	half_a_file_is_kept_whoever_still_reads)
