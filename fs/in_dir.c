@@ -164,6 +164,14 @@ void sbx_in_setattr_directory(struct sbx_request *request)
 		sbx_in_admit(request->node->view, request, setattr_admitted);
 }
 
+bool sbx_in_any_below(const struct sbx_view *view, const char *path)
+{
+	for (struct sbx_in_file *file = sbx_in_home(view)->files; file; file = file->hh.next)
+		if (sbx_in_below(file->path, path))
+			return true;
+	return false;
+}
+
 static int run_rmdir(struct sbx_job *base, struct sbx_error *err)
 {
 	struct sbx_in_job *job = (struct sbx_in_job *)base;
@@ -196,11 +204,9 @@ void sbx_in_rmdir(struct sbx_request *request)
 {
 	struct sbx_view *view = request->node->view;
 	cleanup_free char *path = sbx_path_join(request->node->path, request->name);
-	for (struct sbx_in_file *file = sbx_in_home(view)->files; file; file = file->hh.next) {
-		if (sbx_in_below(file->path, path)) {
-			sbx_answer_error(request, ENOTEMPTY);
-			return;
-		}
+	if (sbx_in_any_below(view, path)) {
+		sbx_answer_error(request, ENOTEMPTY);
+		return;
 	}
 	struct sbx_in_job *job =
 		sbx_in_job_create(request->fs, view, run_rmdir, request->fs->options->deadline_ms);

@@ -234,6 +234,8 @@ struct sbx_in_op;
 /* The mtime that a setattr asks for. */
 struct timespec sbx_in_wanted_time(const struct sbx_in_op *op);
 void sbx_in_setattr_directory(struct sbx_request *request);
+/* Whether files of ours are below it, which the guest may not have yet. */
+bool sbx_in_any_below(const struct sbx_view *view, const char *path);
 bool sbx_in_was_made(const struct sbx_view *view, const char *path);
 /* to NULL: they are gone. */
 void sbx_in_made_move(struct sbx_in_view *home, const char *from, const char *to);

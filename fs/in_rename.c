@@ -233,6 +233,8 @@ void sbx_in_rename(struct sbx_request *request, struct sbx_node *new_parent, con
 		sbx_node_pin(new_parent);
 		request->deadline_ms = sbx_clock_ms() + SBX_IN_UPLOAD_MS;
 		sbx_request_park(request, &busy->free, again);
+	} else if (sbx_in_any_below(view, to)) {
+		sbx_answer_error(request, ENOTEMPTY);
 	} else if (file && file->spoiled) {
 		sbx_answer_error(request, file->spoiled);
 	} else if (file && is_local(file, to)) {

@@ -304,8 +304,27 @@ START_TEST(a_mode_goes_with_the_bytes_of_small_files_only)
 }
 END_TEST
 
-UNIT_MAIN("in_files", a_file_is_opened_when_its_mode_is_set,
-	a_mode_goes_with_the_bytes_of_small_files_only,
+/* mv -T would find it empty in the guest. */
+START_TEST(a_directory_with_staged_files_is_not_replaced)
+{
+	prepare();
+	options.async = true;
+	begin();
+	uint64_t in = in_dir();
+	ck_assert_int_eq(make_directory(in, "from"), 0);
+	ck_assert_int_eq(make_directory(in, "to"), 0);
+	stall("put in/to/");
+	(void)save(node_of(in, "to"), "x", "hello");
+	ck_assert_int_eq(answer(begin_rename(in, "from", "to"), NULL, 0, NULL), ENOTEMPTY);
+	stall(NULL);
+	wait_until_done("put in/to/x");
+	ck_assert(!was_done("mv"));
+	finish();
+}
+END_TEST
+
+UNIT_MAIN("in_files", a_directory_with_staged_files_is_not_replaced,
+	a_file_is_opened_when_its_mode_is_set, a_mode_goes_with_the_bytes_of_small_files_only,
 	what_is_gathered_goes_along_with_its_directory,
 	the_guests_own_file_outlives_one_that_may_not_replace_it,
 	a_file_that_was_removed_while_open_is_closed_with_it,
