@@ -69,7 +69,7 @@ static int exit_code_of(const struct sbx_command_result *result, const struct sb
 		return 130;
 	if (err->errnum == EILSEQ) /* the engine was never asked */
 		return sbx_kind_exit_code(err->kind);
-	return result->timed_out ? 124 : SBX_EXIT_OURS;
+	return result->exit_code;
 }
 
 static int execute(struct sbx_tool *tool, const struct sbx_command *asked)

@@ -2,8 +2,9 @@
  * command.c: see sbx/command.h. One exec with a deadline and an output budget.
  *
  * Past either bound the sandbox does not go on as if nothing had happened: it is removed, or all
- * its processes are killed, and what could not be done is in the error's sentence. A cancel is the
- * caller going away, and keeps both sandbox and process.
+ * its processes are killed, and what could not be done is in the error's sentence. That is for what
+ * sbxfs has made: somebody else's container is neither removed nor killed. A cancel is the caller
+ * going away, and keeps both sandbox and process.
  */
 #include <sbx/command.h>
 
@@ -12,6 +13,7 @@
 #include "../files/guest_exec.h"
 #include "command_budget.h"
 #include "command_kill.h"
+#include "labels.h"
 #include "spec.h"
 
 #include <errno.h>
@@ -61,7 +63,16 @@ static int ended(struct sbx_engine *engine, const struct sbx_sandbox *sandbox, b
 	struct sbx_error *err)
 {
 	struct sbx_error why = SBX_ERROR_INIT;
-	const char *name = sandbox->container.name;
+	const struct sbx_container *container = &sandbox->container;
+	const char *name = container->name;
+	/* Recognised by a rule or a label alone: it and its volumes are not ours to end. */
+	if (!sbx_labels_owned(container->labels, container->label_count)) {
+		out->exit_code = 125;
+		return sbx_fail_kind(err, kind, errnum,
+			"%s; container %s was not made by sbxfs and is left alone: the command may "
+			"still run in it",
+			what, name);
+	}
 	if (keep_files) {
 		if (sbx_command_kill_sandbox(engine, sandbox, &why) < 0)
 			return sbx_fail_kind(err, kind, errnum, "%s, and %s", what, why.message);

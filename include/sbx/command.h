@@ -6,7 +6,9 @@
 #include <sbx/sandbox.h>
 
 /* What a timeout does: remove the sandbox, or kill all its processes. Killed, the sandbox has
- * exited: nothing runs in it any more, and its outputs stay readable until it is removed. */
+ * exited: nothing runs in it any more, and its outputs stay readable until it is removed. Neither
+ * is done to a container without all of our identity labels: the call ends with 125 and the command
+ * goes on. */
 enum sbx_on_timeout { SBX_ON_TIMEOUT_REMOVE, SBX_ON_TIMEOUT_KILL };
 
 struct sbx_command {

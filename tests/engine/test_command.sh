@@ -1,6 +1,8 @@
 # test_command.sh: `sbxfs exec`: MAF-130 to MAF-137.
 
-start() { sandbox_start a out/ report.json; }
+# Labelled as one of ours in full: a command's bounds end no other.
+OWNED=(--label "sbxfs.scope=$PREFIX" --label sbxfs.thread=t --label sbxfs.agent=a --label sbxfs.kind=k)
+start() { LABELS=("${OWNED[@]}") && sandbox_start a out/ report.json; }
 state() { d inspect -f '{{.State.Status}}' "$(full a)"; }
 
 test_MAF_130_arguments_meet_no_shell() {

@@ -202,6 +202,29 @@ test_deadline_removes() {
 	absent a
 }
 
+# MAF-132, MAF-136: a container that only a rule or a label makes a sandbox is somebody else's: no bound of a command's
+# removes or kills it, or takes its volumes; the call ends with 125 and says so.
+test_bounds_end_nothing_foreign() {
+	local name id
+	mkdir -p "$XDG_CONFIG_HOME/sbxfs"
+	printf '[rule theirs]\nname = %s*\nworkdir = /work\n' "$(full foreign)" >"$XDG_CONFIG_HOME/sbxfs/config.ini"
+	container_start foreign1 -v /data
+	container_start foreign2 --label sbxfs.version=1
+	for name in foreign1 foreign2; do
+		id=$(id_of "$name")
+		expect_exit 125 sbxfs exec "$(full "$name")" --timeout 1 -- sleep 60
+		one_sentence
+		says 'timed out' "$(full "$name")" 'not made by sbxfs' 'left alone'
+		expect_exit 125 sbxfs exec "$(full "$name")" --timeout 1 --on-timeout kill --json -- sleep 60
+		same document "$(field '"\(.exit_code) \(.timed_out) \(.sandbox_removed) \(.error_kind)"')" '125 true false deadline'
+		expect_exit 125 sbxfs exec "$(full "$name")" --max-output 10 -- echo more than ten bytes
+		says 'more than 10 bytes' 'left alone'
+		ERR=$("$SBXFS" exec "$(full "$name")" -- sh -c 'echo x; sleep 1; echo x' 2>&1 </dev/null >/dev/full) && fail 'no failure'
+		says 'left alone'
+		same 'the container' "$(id_of "$name") $(state_of "$name")" "$id running"
+	done
+}
+
 # MAF-136, MAF-36: over the budget of both streams together the sandbox goes and it is said; up to it all is well. What
 # is held here does not grow with what a guest writes.
 test_output_budget() {
