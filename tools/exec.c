@@ -106,12 +106,23 @@ static int execute(struct sbx_tool *tool, const struct sbx_command *asked)
 	return code;
 }
 
+static int parse_on_timeout(const char *text, enum sbx_on_timeout *out, struct sbx_error *err)
+{
+	if (text && strcmp(text, "remove") == 0)
+		*out = SBX_ON_TIMEOUT_REMOVE;
+	else if (text && strcmp(text, "kill") == 0)
+		*out = SBX_ON_TIMEOUT_KILL;
+	else if (text)
+		return sbx_fail(err, EINVAL, "--on-timeout knows remove and kill, not '%s'", text);
+	return 0;
+}
+
 static int run(struct sbx_tool *tool, int argc, char **argv)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct sbx_command command = { .stdin_fd = STDIN_FILENO, .max_output_bytes = 8 << 20 };
 	struct sbx_list env = { 0 };
-	const char *on_timeout = "remove", *shell = NULL;
+	const char *on_timeout = NULL, *shell = NULL;
 	bool done, no_stdin = false;
 	const struct sbx_option table[] = {
 		{ "timeout", 0, SBX_OPTION_MS, &command.timeout_ms },
@@ -137,15 +148,11 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 		sbx_fail(&err, EINVAL, "no command; usage: sbxfs exec NAME [options] -- CMD…");
 		return refuse(tool, &err, sbx_kind_exit_code(err.kind));
 	}
-	if (strcmp(on_timeout, "remove") != 0 && strcmp(on_timeout, "kill") != 0) {
-		sbx_fail(&err, EINVAL, "--on-timeout knows remove and kill, not '%s'", on_timeout);
+	if (parse_on_timeout(on_timeout, &command.on_timeout, &err) < 0)
 		return refuse(tool, &err, sbx_kind_exit_code(err.kind));
-	}
 	const char *const by_shell[] = { "sh", "-c", shell, NULL };
 	command.argv = shell ? by_shell : tool->rest;
 	command.env = env.items;
-	command.on_timeout =
-		strcmp(on_timeout, "kill") == 0 ? SBX_ON_TIMEOUT_KILL : SBX_ON_TIMEOUT_REMOVE;
 	if (command.detach || no_stdin || isatty(STDIN_FILENO))
 		command.stdin_fd = -1;
 	int code = execute(tool, &command);

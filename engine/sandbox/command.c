@@ -127,7 +127,8 @@ static int left_alone(const struct sbx_sandbox *sandbox, int result, struct sbx_
 		       : "the command was cancelled");
 }
 
-/* What it writes is lost, unseen by whoever asked for it: it is ended as one that is late is. */
+/* What it writes is lost, unseen by whoever asked for it: it is ended. A full disk of ours is no
+ * fault of the sandbox's, which keeps its outputs unless removal was asked for. */
 static int untaken(struct sbx_engine *engine, const struct sbx_sandbox *sandbox,
 	const struct sbx_command *command, int result, struct sbx_command_result *out,
 	struct sbx_error *err)
@@ -136,7 +137,7 @@ static int untaken(struct sbx_engine *engine, const struct sbx_sandbox *sandbox,
 	cleanup_free char *what =
 		sbx_printf("the command's output could not be passed on (%s)", reason);
 	int errnum = result < 0 ? -result : EIO;
-	return ended(engine, sandbox, command->on_timeout == SBX_ON_TIMEOUT_KILL, SBX_KIND_ENGINE,
+	return ended(engine, sandbox, command->on_timeout != SBX_ON_TIMEOUT_REMOVE, SBX_KIND_ENGINE,
 		errnum, what, out, err);
 }
 

@@ -5,11 +5,11 @@
 #include <sbx/exec.h>
 #include <sbx/sandbox.h>
 
-/* What a timeout does: remove the sandbox, or kill all its processes. Killed, the sandbox has
- * exited: nothing runs in it any more, and its outputs stay readable until it is removed. Neither
- * is done to a container without all of our identity labels: the call ends with 125 and the command
- * goes on. */
-enum sbx_on_timeout { SBX_ON_TIMEOUT_REMOVE, SBX_ON_TIMEOUT_KILL };
+/* What a timeout does: remove the sandbox, or kill all its processes. Not said: a timeout removes,
+ * an output function that fails kills. Killed, the sandbox has exited: nothing runs in it any more,
+ * and its outputs stay readable until it is removed. Neither is done to a container without all of
+ * our identity labels: the call ends with 125 and the command goes on. */
+enum sbx_on_timeout { SBX_ON_TIMEOUT_UNSAID, SBX_ON_TIMEOUT_REMOVE, SBX_ON_TIMEOUT_KILL };
 
 struct sbx_command {
 	const char *const *argv;
@@ -23,7 +23,8 @@ struct sbx_command {
 				     is removed */
 	sbx_output_fn output;	  /* streaming; may be NULL. -EPIPE: nobody reads it any more, the
 				     call ends as by a cancel. Other non-zero (-errno): what is written
-				     cannot be taken, and the command ends as on_timeout says */
+				     cannot be taken: all processes are killed, or the sandbox is
+				     removed where on_timeout says so in words */
 	void *data;
 	struct sbx_call *bounds; /* or NULL. Set before the first output: the deadline and the
 				    token in force, for an output function that may have to wait.

@@ -86,15 +86,18 @@ test_output_that_cannot_be_passed_on() {
 	{ sleep 3 | timeout -k 2 60 "$SBXFS" exec "$(full a)" -- yes 2>said || echo $? >code2; } | head -n 1 >first
 	same 'exit code' "$(cat code2)" 141
 	same 'the sandbox' "$(state_of a)" running
-	timeout -k 2 $((60 * SLOW)) "$SBXFS" exec "$(full a)" --on-timeout kill -- sh -c 'while :; do echo x; sleep 0.1; done' </dev/null >/dev/full 2>said || status=$?
+	guest a sh -c 'echo kept >/work/note'
+	timeout -k 2 $((60 * SLOW)) "$SBXFS" exec "$(full a)" -- sh -c 'while :; do echo x; sleep 0.1; done' </dev/null >/dev/full 2>said || status=$?
 	same 'exit code' "$status" 125
 	ERR=$(cat said)
 	one_sentence
 	says 'No space left' "$(full a)" 'were killed'
 	same 'what was running' "$(state_of a)" exited
 	make a
+	guest a cat /work/note
+	same 'what it had' "$OUT" kept
 	status=0
-	timeout -k 2 $((60 * SLOW)) "$SBXFS" exec "$(full a)" -- yes </dev/null >/dev/full 2>said || status=$?
+	timeout -k 2 $((60 * SLOW)) "$SBXFS" exec "$(full a)" --on-timeout remove -- yes </dev/null >/dev/full 2>said || status=$?
 	same 'exit code' "$status" 125
 	has 'the sentence' "$(cat said)" 'was removed'
 	absent a
