@@ -133,12 +133,20 @@ static int wait_for_creator(struct sbx_acquiring *acquiring, const char *id, str
 	return LOOK_AGAIN;
 }
 
-/* The container, not the engine or the caller's patience, is why it did not start. */
-static bool unstartable(int rc)
+/* A second start that goes wrong in the same way is the container's fault, not a moment's. */
+static int start_twice(struct sbx_acquiring *acquiring, const struct sbx_container *container,
+	struct sbx_container *running, struct sbx_error *err)
 {
-	return rc != -ETIMEDOUT && rc != -ECANCELED && rc != -EHOSTDOWN;
+	int rc = sbx_acquiring_start(acquiring, container, running, err);
+	if (rc == 0 || !acquiring->unstartable)
+		return rc;
+	sbx_container_finish(running);
+	sbx_error_clear(err);
+	return sbx_acquiring_start(acquiring, container, running, err);
 }
 
+/* One that does not start is made anew, but its outputs go with it: only where it can never start
+ * again, and not where a connection broke, an engine failed or a bound was over. */
 static int restart(struct sbx_acquiring *acquiring, struct sbx_container *container,
 	struct sbx_sandbox *out, struct sbx_error *err)
 {
@@ -152,10 +160,10 @@ static int restart(struct sbx_acquiring *acquiring, struct sbx_container *contai
 	if (rc < 0)
 		return rc;
 	struct sbx_container running = { 0 };
-	rc = sbx_acquiring_start(acquiring, container, &running, err);
+	rc = start_twice(acquiring, container, &running, err);
 	if (rc == 0)
 		rc = take(acquiring, &running, out, err);
-	else if (unstartable(rc) && (rc = sbx_acquiring_image(acquiring, err)) == 0) {
+	else if (acquiring->unstartable && (rc = sbx_acquiring_image(acquiring, err)) == 0) {
 		/* Only with the image at hand, or nothing would be left of either. */
 		sbx_log(SBX_LOG_WARNING, "sandbox %s does not start and is made anew: %s",
 			acquiring->name, err->message);

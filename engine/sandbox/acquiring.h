@@ -21,6 +21,9 @@ struct sbx_acquiring {
 	bool conflict; /* a create of ours found the name taken */
 	bool waited;   /* for whoever had created but not started it */
 	bool no_shell; /* a start failed, and may do without the keep-alive's shell */
+	/* The last start was refused, by an answer of the engine, for its command cannot be run, or
+	 * its keep-alive ended at once. No other failure says anything about the container. */
+	bool unstartable;
 };
 
 /* One line of progress; engine text in it is escaped. */

@@ -77,9 +77,9 @@ static int create(struct sbx_acquiring *acquiring, const struct sbx_plan *plan, 
 static bool says_no_command(const struct sbx_error *err)
 {
 	static const char *const reasons[] = { "permission denied", "exec format error",
-		"is a directory" };
+		"is a directory", "no such file or directory" };
 	const char *text = err->message;
-	if (strstr(text, "executable file") || strstr(text, "no such file or directory"))
+	if (strstr(text, "executable file"))
 		return true;
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
 		if (strstr(text, "exec") && strcasestr(text, reasons[i]))
@@ -117,6 +117,7 @@ int sbx_acquiring_start(struct sbx_acquiring *acquiring, const struct sbx_contai
 {
 	int rc = sbx_container_start(acquiring->engine, container->id, acquiring->call, err);
 	const char *const *argv = acquiring->spec->argv;
+	acquiring->unstartable = rc < 0 && err->http_status && says_no_command(err);
 	if (rc < 0 && says_no_command(err) && argv)
 		return sbx_fail(err, EINVAL, "image %s has no command '%s' that can be run: %s",
 			acquiring->spec->image, argv[0], err->message);
@@ -141,7 +142,7 @@ int sbx_acquiring_start(struct sbx_acquiring *acquiring, const struct sbx_contai
 	if (running->state != SBX_STATE_EXITED)
 		return 0;
 	/* A shell of another machine has been started before anybody looks into it. */
-	acquiring->no_shell = true;
+	acquiring->no_shell = acquiring->unstartable = true;
 	return explain_exit(acquiring, running, err);
 }
 

@@ -30,6 +30,27 @@ test_four_outcomes() {
 	same 'sandboxes' "$(ours | wc -l)" 1
 }
 
+# MAF-24: a start whose answer is lost says nothing about the container: it and what is in it stay.
+test_a_lost_answer_makes_nothing_anew() {
+	local first
+	make a
+	first=$(id_of a)
+	guest a sh -c 'echo kept >/work/note'
+	d kill "$first" >/dev/null
+	proxy_up
+	proxy_lose /start
+	expect_exit 11 sbxfs create --name "$(full a)" --scope "$PREFIX" --image "$IMAGE"
+	one_sentence
+	says "$(full a)" 'cannot be started'
+	proxy_keep
+	proxy_down
+	export DOCKER_HOST=$ENGINE_HOST
+	same 'the container' "$(id_of a)" "$first"
+	make a
+	guest a cat /work/note
+	same 'what the guest has written' "$OUT" kept
+}
+
 # MAF-25, MAF-24: many at once are one create and all succeed.
 test_one_of_many() {
 	local i pids=()
