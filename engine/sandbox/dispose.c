@@ -56,7 +56,7 @@ static int find_row(struct sbx_engine *engine, const char *name, const struct sb
 static int choose(const struct sbx_container_summary *row, const struct sbx_rules *rules,
 	const char *name, const char *instance_id, struct sbx_removed *out, struct sbx_error *err)
 {
-	if (!row->id || (instance_id && strcmp(row->id, instance_id) != 0)) {
+	if (!row->id || (instance_id && strncmp(row->id, instance_id, strlen(instance_id)) != 0)) {
 		out->result = SBX_REMOVAL_ABSENT;
 		out->name = sbx_strdup(name);
 		out->id = sbx_strdup(instance_id ? instance_id : "");
@@ -84,6 +84,11 @@ int sbx_dispose(struct sbx_engine *engine, const struct sbx_rules *rules, const 
 	err = err ? err : &local;
 	*out = (struct sbx_removed){ .result = SBX_REMOVAL_UNKNOWN };
 	int rc = sbx_name_check(name, err);
+	/* Else a live sandbox would be called absent, which is a success. */
+	if (rc == 0 && instance_id && !sbx_id_typed(instance_id))
+		rc = sbx_fail(err, EINVAL,
+			"instance '%.64s' is not a container's id, or its first 12 digits or more",
+			instance_id);
 	if (rc < 0)
 		return rc;
 	struct sbx_container_summary row = { 0 };

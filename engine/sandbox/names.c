@@ -18,11 +18,14 @@ int sbx_name_check(const char *name, struct sbx_error *err)
 	return 0;
 }
 
+bool sbx_id_typed(const char *typed)
+{
+	size_t length = strnlen(typed, 65);
+	return length >= 12 && length <= 64 && length == strspn(typed, "0123456789abcdef");
+}
+
 bool sbx_name_is(const char *typed, const char *name, const char *id)
 {
-	if (strcmp(typed, name) == 0)
-		return true;
-	size_t length = strlen(typed);
-	return length >= 12 && length == strspn(typed, "0123456789abcdef") &&
-	       strncmp(id, typed, length) == 0;
+	return strcmp(typed, name) == 0 ||
+	       (sbx_id_typed(typed) && strncmp(id, typed, strlen(typed)) == 0);
 }

@@ -28,9 +28,9 @@ struct sbx_removals {
 };
 void sbx_removals_finish(struct sbx_removals *removals);
 
-/* One sandbox by name or id; instance_id (may be NULL) must then be its id. An absent one is
- * ABSENT, a success. Works at once inside a window of this or another sbxfs. Returns 0, or -errno
- * when it may still be there. */
+/* One sandbox by name or id; instance_id (may be NULL) must then be its id, or the first 12 digits
+ * or more of it (else EINVAL). An absent one is ABSENT, a success. Works at once inside a window of
+ * this or another sbxfs. Returns 0, or -errno when it may still be there. */
 int sbx_dispose(struct sbx_engine *engine, const struct sbx_rules *rules, const char *name,
 	const char *instance_id, const struct sbx_call *call, struct sbx_removed *out,
 	struct sbx_error *err);

@@ -19,6 +19,16 @@ test_by_name() {
 	make a
 	expect_exit 0 sbxfs rm "$(full a)" --instance "$old" --json
 	same 'another has the name' "$(field '"\(.sandboxes[0].result) \(.removed)"') $(state_of a)" 'absent 0 running'
+	local id
+	for id in '' 0123456789a "$(id_of a | cut -c1-12)x" "$(id_of a)0" "$(id_of a | tr a-f A-F)"; do
+		expect_exit 2 sbxfs rm "$(full a)" --instance "$id"
+		one_sentence
+	done
+	expect_exit 0 sbxfs rm "$(full a)" --instance "$(cut -c1-12 <<<"$old")" --json
+	same 'another has the name, 12 digits' "$(field '"\(.sandboxes[0].result) \(.removed)"') $(state_of a)" 'absent 0 running'
+	expect_exit 0 sbxfs rm "$(full a)" --instance "$(id_of a | cut -c1-12)"
+	gone "$(full a)" || fail 'by 12 digits it is still there'
+	make a
 	container_start stranger
 	expect_exit 12 sbxfs rm "$(full stranger)"
 	one_sentence
