@@ -25,6 +25,8 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 		sbx_fail(&err, EINVAL, "--older-than wants an age above zero, such as 24h");
 		return sbx_tool_fail(tool, &err);
 	}
+	if (sbx_removals_check_scope(reap.scope, NULL, &err) < 0)
+		return sbx_tool_fail(tool, &err);
 	if (sbx_tool_open(tool, false, &err) < 0)
 		return sbx_tool_fail(tool, &err);
 	struct sbx_call call = sbx_tool_call(tool, 600000);

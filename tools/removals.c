@@ -5,6 +5,8 @@
 #include "../engine/base/json.h"
 #include "../engine/base/text.h"
 
+#include <errno.h>
+
 void sbx_removals_take(struct sbx_removals *removals, struct sbx_removed *row, int result)
 {
 	removals->rows =
@@ -15,6 +17,15 @@ void sbx_removals_take(struct sbx_removals *removals, struct sbx_removed *row, i
 		removals->failed++;
 	else if (removals->rows[removals->count - 1].result == SBX_REMOVAL_REMOVED)
 		removals->removed++;
+}
+
+int sbx_removals_check_scope(const char *scope, const char *thread, struct sbx_error *err)
+{
+	if ((scope && !*scope) || (thread && !*thread))
+		return sbx_fail(err, EINVAL,
+			"--%s is empty, and would mean every sandbox that was made without one",
+			scope && !*scope ? "scope" : "thread");
+	return 0;
 }
 
 static void print_plain(const struct sbx_removals *removals)

@@ -48,6 +48,8 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 			tool->command->usage);
 		return sbx_tool_fail(tool, &err);
 	}
+	if (sbx_removals_check_scope(scope, thread, &err) < 0)
+		return sbx_tool_fail(tool, &err);
 	if (instance && tool->operands.count != 1) {
 		sbx_fail(&err, EINVAL, "--instance goes with exactly one name");
 		return sbx_tool_fail(tool, &err);

@@ -49,4 +49,12 @@ test_what_rm_takes() {
 	expect_exit 2 sbxfs rm --thread one
 	expect_exit 2 sbxfs rm name --scope one
 	expect_exit 2 sbxfs rm --instance x one two
+	# An unset variable of a script's is not the scope of everything that was made without one.
+	expect_exit 2 sbxfs rm --scope ''
+	one_sentence
+	says --scope
+	expect_exit 2 sbxfs rm --scope one --thread ''
+	says --thread
+	expect_exit 2 sbxfs reap --older-than 24h --scope ''
+	says --scope
 }
