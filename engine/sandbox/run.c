@@ -142,8 +142,10 @@ int sbx_run(struct sbx_engine *engine, const struct sbx_run *run, const struct s
 	perform(&state, out);
 	struct sbx_error why = SBX_ERROR_INIT;
 	out->removed = sbx_run_remove(&state, &why) == 0;
-	if (!out->removed)
+	if (!out->removed) {
 		note(out, "remove", &why);
+		out->exit_code = 125; /* whatever the guest's was: what was promised is not so */
+	}
 	out->success = !out->error && !out->exit_code;
 	out->sandbox = state.name;
 	out->duration_ms = sbx_clock_ms() - began_ms;

@@ -34,7 +34,8 @@ struct sbx_run {
 struct sbx_run_result {
 	bool success;
 	int exit_code; /* the guest's own, or 124, 125, 126, 127, 141; 2 or 12 where image or
-			  engine are refused before there is a sandbox */
+			  engine are refused before there is a sandbox; 125 always where it
+			  is not removed */
 	enum sbx_kind error_kind;
 	char *error; /* NULL on success, and where nobody read the output (141), which is
 			no failure to tell of: outputs are collected then */

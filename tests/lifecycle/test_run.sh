@@ -62,6 +62,20 @@ test_a_run_whose_reader_takes_nothing() {
 	none_left
 }
 
+# AIR-01: a removal that is not answered for is no success of the guest's.
+test_an_unanswered_removal() {
+	proxy_up
+	proxy_lose 'DELETE /'
+	run_json 125 -- true
+	same document "$(field '"\(.success) \(.exit_code) \(.removed) \(.error_kind)"')" 'false 125 false engine'
+	has 'the sentence' "$(field .error)" "sandbox $(field .sandbox) could not be removed"
+	run_json 125 -- sh -c 'exit 7'
+	proxy_keep
+	proxy_down
+	export DOCKER_HOST=$ENGINE_HOST
+	none_left
+}
+
 # AIR-01: signals come in pairs (a terminal's group, timeout(1), wrappers) and as SIGQUIT: one wish to end, and nothing stays.
 test_a_run_signalled_twice() {
 	local pair pid status
