@@ -260,9 +260,9 @@ static int fetch_image(struct sbx_acquiring *acquiring, struct sbx_error *err)
 	return rc < 0 ? rc : sbx_acquiring_image(acquiring, err);
 }
 
-int sbx_acquire(struct sbx_engine *engine, const struct sbx_spec *spec, const struct sbx_call *call,
-	const struct sbx_progress *progress, struct sbx_sandbox *out, enum sbx_outcome *outcome,
-	struct sbx_error *err)
+int sbx_acquire_seen(struct sbx_engine *engine, const struct sbx_spec *spec,
+	const struct sbx_call *call, const struct sbx_progress *progress, struct sbx_sandbox *out,
+	enum sbx_outcome *outcome, bool *unseen, struct sbx_error *err)
 {
 	struct sbx_error local = SBX_ERROR_INIT;
 	err = err ? err : &local;
@@ -281,10 +281,19 @@ int sbx_acquire(struct sbx_engine *engine, const struct sbx_spec *spec, const st
 		rc = lock < 0 ? lock : acquire_locked(&acquiring, out, outcome, err);
 	}
 	sbx_image_finish(&acquiring.image);
+	if (unseen)
+		*unseen = rc < 0 && acquiring.unseen;
 	if (rc == 0)
 		sbx_log(SBX_LOG_INFO,
 			"sandbox %s %s: container %.12s kind '%s' thread '%s' agent '%s'", name,
 			sbx_outcome_name(*outcome), out->container.id, spec->kind ? spec->kind : "",
 			spec->thread ? spec->thread : "", spec->agent ? spec->agent : "");
 	return rc;
+}
+
+int sbx_acquire(struct sbx_engine *engine, const struct sbx_spec *spec, const struct sbx_call *call,
+	const struct sbx_progress *progress, struct sbx_sandbox *out, enum sbx_outcome *outcome,
+	struct sbx_error *err)
+{
+	return sbx_acquire_seen(engine, spec, call, progress, out, outcome, NULL, err);
 }

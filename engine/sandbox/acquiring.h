@@ -24,7 +24,14 @@ struct sbx_acquiring {
 	/* The last start was refused, by an answer of the engine, for its command cannot be run, or
 	 * its keep-alive ended at once. No other failure says anything about the container. */
 	bool unstartable;
+	bool unseen; /* a create was not answered, and what it makes has not been seen */
 };
+
+/* sbx_acquire; *unseen (may be NULL) is set where it failed and the engine may still make the
+ * sandbox. */
+int sbx_acquire_seen(struct sbx_engine *engine, const struct sbx_spec *spec,
+	const struct sbx_call *call, const struct sbx_progress *progress, struct sbx_sandbox *out,
+	enum sbx_outcome *outcome, bool *unseen, struct sbx_error *err);
 
 /* One line of progress; engine text in it is escaped. */
 void sbx_acquiring_report(const struct sbx_acquiring *acquiring, const char *format, ...)

@@ -16,6 +16,9 @@
 #include <sys/random.h>
 
 #define UNDO_MS 30000
+/* How long what an unanswered create makes is waited for, and the bound of one look. */
+#define APPEAR_MS 15000
+#define LOOK_MS 3000
 
 void sbx_acquiring_undo(struct sbx_engine *engine, const char *id, struct sbx_error *err)
 {
@@ -28,28 +31,51 @@ void sbx_acquiring_undo(struct sbx_engine *engine, const char *id, struct sbx_er
 			reason.message);
 }
 
-/* A create whose answer was lost may have happened. The nonce tells our container from one that
- * somebody else made under the name meanwhile. */
+/* The engine may have done it, or be about to: there was no answer, or one of something before it.
+ */
+static bool unanswered(const struct sbx_error *err)
+{
+	bool lost = err->errnum == ETIMEDOUT || err->errnum == ECANCELED || err->errnum == EIO;
+	return lost && (!err->http_status || err->http_status >= 502);
+}
+
+/* One look for what an unanswered create has made. The nonce tells our container from one that
+ * somebody else made under the name meanwhile. True: there is nothing more to wait for. */
+static bool undo_if_there(
+	struct sbx_acquiring *acquiring, const char *nonce, int64_t left_ms, struct sbx_error *err)
+{
+	struct sbx_container found = { 0 };
+	struct sbx_error reason = SBX_ERROR_INIT;
+	struct sbx_call call = sbx_call_within(left_ms < LOOK_MS ? left_ms : LOOK_MS, NULL);
+	if (sbx_container_inspect(acquiring->engine, acquiring->name, &call, &found, &reason) < 0)
+		return reason.errnum == EHOSTDOWN;
+	const char *label = sbx_container_label(&found, SBX_LABEL_NONCE);
+	if (label && strcmp(label, nonce) == 0)
+		sbx_acquiring_undo(acquiring->engine, found.id, err);
+	sbx_container_finish(&found);
+	acquiring->unseen = false;
+	return true;
+}
+
+/* A create whose answer was lost may have happened, and a busy engine carries it out later. */
 static void undo_unanswered(
 	struct sbx_acquiring *acquiring, const char *nonce, struct sbx_error *err)
 {
-	for (int attempt = 0; attempt < 5; attempt++) {
-		struct sbx_container found = { 0 };
-		struct sbx_error reason = SBX_ERROR_INIT;
-		struct sbx_call call = sbx_call_within(UNDO_MS / 10, NULL);
-		int rc = sbx_container_inspect(
-			acquiring->engine, acquiring->name, &call, &found, &reason);
-		if (rc == 0) {
-			const char *label = sbx_container_label(&found, SBX_LABEL_NONCE);
-			if (label && strcmp(label, nonce) == 0)
-				sbx_acquiring_undo(acquiring->engine, found.id, err);
-			sbx_container_finish(&found);
-			return;
-		}
-		if (reason.errnum == EHOSTDOWN)
-			return;
-		(void)poll(NULL, 0, 200); /* the engine may still be at it */
+	const int64_t until_ms = sbx_clock_ms() + APPEAR_MS;
+	int pause_ms = 50;
+	acquiring->unseen = true;
+	for (;;) {
+		int64_t left_ms = until_ms - sbx_clock_ms();
+		if (left_ms <= 0 || undo_if_there(acquiring, nonce, left_ms, err))
+			break;
+		(void)poll(NULL, 0, pause_ms); /* not to be cut short: a signal brought us here */
+		pause_ms = pause_ms < 500 ? pause_ms * 2 : 500;
 	}
+	if (acquiring->unseen)
+		(void)sbx_wrap(err, /* its errno is already the caller's result */
+			"the engine did not answer for the create of sandbox %s, which was not "
+			"seen and may still appear",
+			acquiring->name);
 }
 
 static int create(struct sbx_acquiring *acquiring, const struct sbx_plan *plan, char **id,
@@ -68,7 +94,7 @@ static int create(struct sbx_acquiring *acquiring, const struct sbx_plan *plan, 
 	cJSON_AddStringToObject(
 		cJSON_GetObjectItemCaseSensitive(body, "Labels"), SBX_LABEL_NONCE, nonce);
 	rc = sbx_container_create(engine, acquiring->name, body, acquiring->call, id, err);
-	if (rc < 0 && (rc == -ETIMEDOUT || rc == -ECANCELED || rc == -EIO))
+	if (rc < 0 && unanswered(err))
 		undo_unanswered(acquiring, nonce, err);
 	return rc;
 }

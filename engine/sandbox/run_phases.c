@@ -3,6 +3,7 @@
 
 #include "../base/alloc.h"
 #include "../base/text.h"
+#include "acquiring.h"
 #include "command_kill.h"
 #include "landing.h"
 #include "upload_send.h"
@@ -75,8 +76,8 @@ int sbx_run_create(struct sbx_run_state *state, struct sbx_error *err)
 {
 	enum sbx_outcome outcome;
 	state->asked = true;
-	int result = sbx_acquire(state->engine, &state->spec, &state->bounded, state->run->progress,
-		&state->sandbox, &outcome, err);
+	int result = sbx_acquire_seen(state->engine, &state->spec, &state->bounded,
+		state->run->progress, &state->sandbox, &outcome, &state->unseen, err);
 	state->acquired = result == 0;
 	return result;
 }
@@ -261,6 +262,9 @@ int sbx_run_remove(struct sbx_run_state *state, struct sbx_error *err)
 	struct sbx_call call = sbx_call_within(SBX_END_TIMEOUT_MS, NULL);
 	struct sbx_removed removed = { 0 };
 	int result = sbx_dispose(state->engine, NULL, state->name, NULL, &call, &removed, err);
+	if (result == 0 && state->unseen && removed.result == SBX_REMOVAL_ABSENT)
+		result = sbx_fail(
+			err, EIO, "sandbox %s was not there to be removed, yet", state->name);
 	free(removed.id);
 	free(removed.name);
 	free(removed.reason);

@@ -19,6 +19,7 @@ struct sbx_run_state {
 	struct sbx_sandbox sandbox;
 	bool asked; /* for a container: one may be there, whatever the answer was */
 	bool acquired;
+	bool unseen;  /* its create was not answered, and what it makes has not been seen */
 	bool removed; /* the command's bounds removed it already */
 	struct sbx_buffer captured[2];
 };

@@ -51,6 +51,30 @@ test_a_lost_answer_makes_nothing_anew() {
 	same 'what the guest has written' "$OUT" kept
 }
 
+# AIR-01, MAF-24: a create that the engine carries out when its caller has given up is found and undone; what was never seen is
+# said to be able to appear, and a run does not call it removed.
+test_a_create_that_comes_late() {
+	proxy_up
+	proxy_stall /containers/create
+	"$SBXFS" create --name "$(full a)" --scope "$PREFIX" --image "$IMAGE" --timeout 2 </dev/null >/dev/null 2>said &
+	local pid=$! status=0
+	sleep 6
+	proxy_flow
+	wait $pid || status=$?
+	ERR=$(cat said)
+	same 'exit code' "$status" 9
+	lacks 'the sentence' "$ERR" 'may still appear'
+	none_left 'the late create'
+	proxy_stall /containers/create
+	run_json 125 --timeout 2 -- true
+	same document "$(field '"\(.success) \(.removed) \(.error_kind)"')" 'false false deadline'
+	has 'the sentence' "$(field .error)" 'may still appear'
+	# The premise: it does.
+	proxy_flow
+	wait_for 10 d inspect "$(field .sandbox)"
+	d rm -f "$(field .sandbox)" >/dev/null
+}
+
 # MAF-25, MAF-24: many at once are one create and all succeed.
 test_one_of_many() {
 	local i pids=()
