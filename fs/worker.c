@@ -130,7 +130,8 @@ static struct sbx_job *pop_job(struct sbx_queue *queue)
 static void perform(struct sbx_job *job)
 {
 	if (sbx_cancel_fired(job->call.cancel))
-		job->result = sbx_fail(&job->err, ECANCELED, "cancelled");
+		job->result = sbx_fail(&job->err, ECANCELED,
+			"a request of the sandbox was cancelled before its turn");
 	else if (sbx_call_left_ms(&job->call) <= 0)
 		job->result = sbx_fail(&job->err, ETIMEDOUT,
 			"the sandbox was busy with other requests until the deadline");

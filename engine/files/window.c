@@ -290,7 +290,9 @@ static int wait_for_change(
 	struct sbx_windows *windows, const struct sbx_call *call, struct sbx_error *err)
 {
 	if (sbx_cancel_fired(call ? call->cancel : NULL))
-		return sbx_fail(err, ECANCELED, "cancelled while waiting for a freeze window");
+		return sbx_fail(err, ECANCELED,
+			"cancelled while waiting for a freeze window on container %.12s",
+			windows->id);
 	int64_t left_ms = sbx_call_left_ms(call);
 	if (left_ms <= 0)
 		return sbx_fail(err, ETIMEDOUT,

@@ -130,10 +130,14 @@ static int check_frozen(struct sbx_windows *windows, const struct sbx_window_tic
 			 * call all the same. */
 			if (sbx_cancel_fired(call ? call->cancel : NULL))
 				return sbx_fail(err, ECANCELED,
-					"cancelled while a freeze window was checked");
+					"cancelled while a freeze window on container %.12s was "
+					"checked",
+					windows->id);
 			if (sbx_call_left_ms(call) <= 0)
 				return sbx_fail(err, ETIMEDOUT,
-					"no time left while a freeze window was checked");
+					"no time left while a freeze window on container %.12s was "
+					"checked",
+					windows->id);
 			sbx_windows_wait(windows, 20);
 			continue;
 		}

@@ -20,7 +20,8 @@ struct work {
 static void inspect_one(struct work *work, struct sbx_inspected *row)
 {
 	if (sbx_cancel_fired(work->call->cancel)) {
-		row->result = sbx_fail(&row->err, ECANCELED, "cancelled");
+		row->result = sbx_fail(
+			&row->err, ECANCELED, "looking at container %.12s was cancelled", row->id);
 		return;
 	}
 	struct sbx_call bounded = sbx_call_shorter(work->call, SBX_INSPECT_BOUND_MS);

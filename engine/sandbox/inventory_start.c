@@ -71,7 +71,8 @@ static int wait_for_first(
 		if (ready < 0 && errno != EINTR)
 			return sbx_fail_errno(err, errno, "poll");
 		if (sbx_cancel_fired(call->cancel))
-			return sbx_fail(err, ECANCELED, "cancelled");
+			return sbx_fail(err, ECANCELED,
+				"cancelled while waiting for the first list of containers");
 		if (ready > 0 && fds[0].revents)
 			break;
 		if (sbx_call_left_ms(call) == 0)

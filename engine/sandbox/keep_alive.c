@@ -58,7 +58,8 @@ int sbx_keep_alive_watch(struct sbx_engine *engine, struct sbx_container *runnin
 	for (int look = 1; look <= LOOKS && running->state == SBX_STATE_RUNNING; look++) {
 		struct pollfd cancel = { .fd = sbx_cancel_fd(call->cancel), .events = POLLIN };
 		if (poll(&cancel, 1, LOOK_MS) > 0)
-			return sbx_fail(err, ECANCELED, "cancelled");
+			return sbx_fail(err, ECANCELED,
+				"cancelled while container %.12s was watched as it started", id);
 		seen = sbx_keep_alive_seen(running->pid) ? seen + 1 : 0;
 		if (seen == SIGHTINGS)
 			return 0;
