@@ -185,7 +185,8 @@ static void seed(struct sbx_view *view, const char *path, struct sbx_snapshot *s
 		if (!row->content)
 			continue;
 		cleanup_free char *full = sbx_path_join(path, row->name);
-		if (row->st.mtime_ns >= 0 || sbx_settled(&row->st, snapshot->listed_s))
+		bool settled = row->st.mtime_ns >= 0 || sbx_settled(&row->st, snapshot->listed_s);
+		if (settled && row->st.size) /* an empty one needs no spool before it is opened */
 			sbx_spool_seed(view->fs->spools,
 				sbx_spool_key(view->sandbox.container.id, full, &row->st),
 				row->content, (size_t)row->st.size);

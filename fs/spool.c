@@ -19,12 +19,17 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+/* Of those that only the cache holds, in the order of their last use. */
+struct list {
+	struct sbx_spool *newest, *oldest;
+};
+
 struct sbx_spools {
 	int directory;
 	int64_t budget;
 	struct sbx_spool *by_key;
-	struct sbx_spool *newest, *oldest;    /* held by the cache only */
-	uint64_t open_files, most_open_files; /* of these, and as many as are kept open */
+	struct list in_memory, in_files;
+	uint64_t open_files, most_open_files; /* in the list, and as many as are kept open */
 	struct sbx_spool_counts counts;
 };
 
@@ -78,35 +83,41 @@ int sbx_spools_create(
 	return 0;
 }
 
-static void list_remove(struct sbx_spools *spools, struct sbx_spool *spool)
+static struct list *list_of(struct sbx_spools *spools, const struct sbx_spool *spool)
+{
+	return spool->memory ? &spools->in_memory : &spools->in_files;
+}
+
+static void list_remove(struct list *list, struct sbx_spool *spool)
 {
 	if (spool->newer)
 		spool->newer->older = spool->older;
-	else if (spools->newest == spool)
-		spools->newest = spool->older;
+	else
+		list->newest = spool->older;
 	if (spool->older)
 		spool->older->newer = spool->newer;
-	else if (spools->oldest == spool)
-		spools->oldest = spool->newer;
+	else
+		list->oldest = spool->newer;
 	spool->newer = spool->older = NULL;
 }
 
 static void list_add(struct sbx_spools *spools, struct sbx_spool *spool)
 {
-	spool->older = spools->newest;
+	struct list *list = list_of(spools, spool);
+	spool->older = list->newest;
 	spool->newer = NULL;
-	if (spools->newest)
-		spools->newest->newer = spool;
+	if (list->newest)
+		list->newest->newer = spool;
 	else
-		spools->oldest = spool;
-	spools->newest = spool;
+		list->oldest = spool;
+	list->newest = spool;
 	spools->counts.kept++;
 	spools->open_files += spool->fd >= 0;
 }
 
 static void take_from_list(struct sbx_spools *spools, struct sbx_spool *spool)
 {
-	list_remove(spools, spool);
+	list_remove(list_of(spools, spool), spool);
 	spools->counts.kept--;
 	spools->open_files -= spool->fd >= 0;
 }
@@ -120,8 +131,7 @@ static void free_spool(struct sbx_spools *spools, struct sbx_spool *spool)
 {
 	if (spool->key)
 		HASH_DEL(spools->by_key, spool);
-	if (spool->counted)
-		*account(spools, spool) -= (uint64_t)spool->size;
+	*account(spools, spool) -= spool->charge;
 	if (spool->fd >= 0)
 		(void)close(spool->fd); /* unlinked: nothing that could fail to be kept */
 	free(spool->memory);
@@ -131,27 +141,23 @@ static void free_spool(struct sbx_spools *spools, struct sbx_spool *spool)
 	free(spool);
 }
 
-static bool over_budget(const struct sbx_spools *spools, const struct sbx_spool *spool)
+static void evict_oldest(struct sbx_spools *spools, struct list *list)
 {
-	if (spool->memory)
-		return spools->counts.memory_bytes > SBX_SPOOL_MEMORY_BUDGET;
-	return spools->counts.file_bytes > (uint64_t)spools->budget ||
-	       spools->open_files > spools->most_open_files;
+	struct sbx_spool *spool = list->oldest;
+	take_from_list(spools, spool);
+	free_spool(spools, spool);
+	spools->counts.evicted++;
 }
 
 /* Oldest first, until all budgets hold again; what is in use is never taken. */
 static void evict(struct sbx_spools *spools)
 {
-	struct sbx_spool *spool = spools->oldest;
-	while (spool) {
-		struct sbx_spool *newer = spool->newer;
-		if (over_budget(spools, spool)) {
-			take_from_list(spools, spool);
-			free_spool(spools, spool);
-			spools->counts.evicted++;
-		}
-		spool = newer;
-	}
+	struct sbx_spool_counts *counts = &spools->counts;
+	while (spools->in_memory.oldest && counts->memory_bytes > SBX_SPOOL_MEMORY_BUDGET)
+		evict_oldest(spools, &spools->in_memory);
+	while (spools->in_files.oldest && (counts->file_bytes > (uint64_t)spools->budget ||
+						  spools->open_files > spools->most_open_files))
+		evict_oldest(spools, &spools->in_files);
 }
 
 void sbx_spools_destroy(struct sbx_spools *spools)
@@ -252,10 +258,9 @@ void sbx_spool_register(struct sbx_spools *spools, struct sbx_spool *spool, char
 	free(spool->key);
 	spool->key = key;
 	HASH_ADD_KEYPTR(hh, spools->by_key, spool->key, strlen(spool->key), spool);
-	if (!spool->counted) {
-		spool->counted = true;
-		*account(spools, spool) += (uint64_t)spool->size;
-	}
+	*account(spools, spool) -= spool->charge;
+	spool->charge = (uint64_t)spool->size + sizeof(*spool) + strlen(key);
+	*account(spools, spool) += spool->charge;
 	evict(spools);
 }
 

@@ -39,8 +39,9 @@ struct sbx_spool {
 	pthread_mutex_t tail_lock; /* guards `tail` and that it begins at `written` */
 	bool complete;		   /* all bytes are there, and known to be of one version */
 	bool is_void;		   /* of more than one, as far as can be told: none may be read */
-	bool counted;		   /* in the budget */
-	int error;		   /* errno of a transfer that failed, 0 while all is well */
+	uint64_t charge; /* in the budget; with what is around the bytes, which bounds how many
+			  * small ones are kept */
+	int error;	 /* errno of a transfer that failed, 0 while all is well */
 	unsigned refs;
 	struct sbx_waiters readers;
 	struct sbx_transfer *transfer;	 /* that fills it, NULL if none */

@@ -136,6 +136,23 @@ START_TEST(a_removed_sandbox_leaves_nothing)
 }
 END_TEST
 
+/* What is around their bytes takes memory, too, and looking for room must not take longer with each
+ * one. */
+START_TEST(small_ones_are_kept_within_the_budget)
+{
+	struct sbx_spools *spools = open_spools(1000);
+	struct sbx_spool_counts counts;
+	for (int i = 0; i < 200000; i++)
+		sbx_spool_seed(spools, sbx_printf("id/%d/1/1.1", i), "x", 1);
+	sbx_spools_counts(spools, &counts);
+	ck_assert_uint_le(counts.memory_bytes, SBX_SPOOL_MEMORY_BUDGET);
+	ck_assert_uint_le(counts.kept * sizeof(struct sbx_spool), SBX_SPOOL_MEMORY_BUDGET);
+	ck_assert_uint_gt(counts.kept, 10000);
+	ck_assert(kept(spools, "id/199999/1/1.1"));
+	close_spools(spools);
+}
+END_TEST
+
 enum { LARGE = (4 << 20) + 12345 };
 
 static char byte_at(int64_t offset)
@@ -242,7 +259,8 @@ START_TEST(a_reader_at_the_edge_sees_each_byte_once)
 }
 END_TEST
 
-UNIT_MAIN("spool", evicts_the_oldest_unused, keeps_a_quarter_of_the_descriptors,
-	one_in_use_outlives_the_cache, takes_no_byte_too_many, one_that_failed_is_not_kept,
-	bytes_are_read_before_they_are_in_the_file, what_came_before_the_disk_was_full_is_read,
-	a_reader_at_the_edge_sees_each_byte_once, a_removed_sandbox_leaves_nothing)
+UNIT_MAIN("spool", small_ones_are_kept_within_the_budget, evicts_the_oldest_unused,
+	keeps_a_quarter_of_the_descriptors, one_in_use_outlives_the_cache, takes_no_byte_too_many,
+	one_that_failed_is_not_kept, bytes_are_read_before_they_are_in_the_file,
+	what_came_before_the_disk_was_full_is_read, a_reader_at_the_edge_sees_each_byte_once,
+	a_removed_sandbox_leaves_nothing)
