@@ -63,6 +63,10 @@ int sbx_container_pause(struct sbx_engine *engine, const char *id, const struct 
 				 "can only pause running", "state improper", "process not found",
 				 "no such process"))
 			result = sbx_api_become(err, SBX_KIND_CONFLICT, ESRCH);
+		else if (SAYS(err, "timeout", "timed out", "unable to freeze"))
+			/* It can, and has begun to: runc waits for a v2 cgroup to freeze for 10 s,
+			 * and leaves it freezing. */
+			result = sbx_api_become(err, SBX_KIND_ENGINE, EIO);
 		else if (SAYS(err, "cgroup", "freezer", "rootless", "not supported",
 				 "not implemented") ||
 			 err->http_status == 501)

@@ -29,10 +29,13 @@ static void write_record(struct sbx_windows *windows)
 }
 
 /* Was the pause refused for certain, so that nothing is owed? Everything else may still happen. */
-static bool surely_refused(const struct sbx_error *err)
+static bool surely_refused(const struct sbx_windows *windows, const struct sbx_error *err)
 {
+	if (err->kind == SBX_KIND_UNSUPPORTED) /* in whatever words: its cgroup knows better */
+		return sbx_freezer_look(windows->engine, windows->id,
+			       windows->record.container_pid) != SBX_FREEZER_FROZEN;
 	return err->kind == SBX_KIND_CONFLICT || err->kind == SBX_KIND_ABSENT ||
-	       err->kind == SBX_KIND_GONE || err->kind == SBX_KIND_UNSUPPORTED ||
+	       err->kind == SBX_KIND_GONE ||
 	       err->errnum == EHOSTDOWN; /* no connection: it was never sent */
 }
 
@@ -73,7 +76,7 @@ static bool open_window(struct sbx_windows *windows, bool *owed)
 	int result = sbx_window_lock_lost(windows->lock)
 			     ? sbx_fail_kind(&err, SBX_KIND_CONFLICT, EBUSY, "it was suspended")
 			     : sbx_container_pause(windows->engine, windows->id, &call, &err);
-	*owed = result == 0 || !surely_refused(&err);
+	*owed = result == 0 || !surely_refused(windows, &err);
 	if (result == 0) {
 		windows->record.owed = SBX_OWED_PAUSED;
 		write_record(windows);

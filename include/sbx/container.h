@@ -86,9 +86,9 @@ int sbx_container_create(struct sbx_engine *engine, const char *name, const stru
 int sbx_container_start(struct sbx_engine *engine, const char *id, const struct sbx_call *call,
 	struct sbx_error *err);
 /* pause: EBUSY kind CONFLICT when it is paused already (not ours), ESRCH kind CONFLICT when it does
- * not run, EOPNOTSUPP when the engine cannot pause. unpause: EBUSY kind CONFLICT when it was not
- * paused. ETIMEDOUT and transport errors leave open whether the engine did, or will later do, what
- * was asked. */
+ * not run, EOPNOTSUPP when the engine cannot pause, EIO when it began to and gave up: it may be
+ * frozen. unpause: EBUSY kind CONFLICT when it was not paused. ETIMEDOUT and transport errors leave
+ * open whether the engine did, or will later do, what was asked. */
 int sbx_container_pause(struct sbx_engine *engine, const char *id, const struct sbx_call *call,
 	struct sbx_error *err);
 int sbx_container_unpause(struct sbx_engine *engine, const char *id, const struct sbx_call *call,

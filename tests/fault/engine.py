@@ -248,7 +248,7 @@ class Connection(threading.Thread):
     def reply(self, method, status, extra, payload, rule):
         chunked = len(payload) > 4096 and "Content-Length" not in extra
         fault = rule or ("none",)
-        if fault[0] == "status":
+        if fault[0] in ("status", "done-status"):
             status, payload, extra = fault[1], fault[2], {"Content-Type": fault[3]}
             chunked = False
         elif fault[0] == "body":

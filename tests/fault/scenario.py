@@ -163,11 +163,11 @@ def fault_of(words, parameters):
     if name == "pace":  # MB/s and MiB: what the file is said to have elsewhere
         size = int(rest[1]) << 20
         return ("pace", float(rest[0]) * 1e6, size, lambda entry: tar_field(entry, 124, b"%011o\0" % size))
-    if name == "status":
+    if name in ("status", "done-status"):  # done-status: what was asked for is done all the same
         kind = rest[1]
         body = {"json": b'{"message":"' + " ".join(rest[2:]).encode() + b'"}\n', "html": HTML, "empty": b"",
                 "huge": b'{"message":"' + b"y" * (8 << 20) + b'"}', "text": " ".join(rest[2:]).encode()}[kind]
-        return ("status", int(rest[0]), body, {"json": "application/json", "huge": "application/json"}.get(kind, "text/html"))
+        return (name, int(rest[0]), body, {"json": "application/json", "huge": "application/json"}.get(kind, "text/html"))
     if name == "tar":
         return ("body", TARS[rest[0]])
     if name == "body":
