@@ -90,12 +90,16 @@ int sbx_guardian_start(struct sbx_engine *engine, struct sbx_error *err)
 	result = fork_guardian(engine, err);
 	if (result != 0)
 		return result;
-	/* What cannot be undone now stays on record for whoever takes that lock. */
+	/* What cannot be undone now the guardian goes on with, and it stays on record for whoever
+	 * takes that lock. */
 	struct sbx_call call = sbx_call_within(START_SWEEP_MS, NULL);
 	struct sbx_error said = SBX_ERROR_INIT;
-	if (sbx_window_sweep(engine, directory, &call, NULL, &said) < 0)
+	unsigned pending = 0;
+	if (sbx_window_sweep(engine, directory, &call, &pending, &said) < 0)
 		sbx_log(SBX_LOG_WARNING, "looking for freeze windows of dead processes: %s",
 			said.message);
+	if (pending)
+		sbx_guardian_sweep();
 	sbx_window_tidy(directory);
 	return guardian.pid;
 }

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define GIVE_UP_MS 60000
+#define OPEN_MS 10000
 #define FIRST_NAP_MS 50
 #define LONGEST_NAP_MS 800
 #define AT_LEAST_MS 500 /* a dying owner's locks are released a moment after its pipe */
@@ -95,18 +96,20 @@ struct owner {
 	bool complained;
 };
 
-/* One sweep. Returns how many containers are still owed their resume. */
-static unsigned sweep(struct owner *owner, const struct sbx_call *call)
+/* One sweep: each container has a few seconds, however many there are. Returns how many containers
+ * are still owed their resume. */
+static unsigned sweep(struct owner *owner)
 {
+	struct sbx_call opening = sbx_call_within(OPEN_MS, NULL);
 	struct sbx_error err = SBX_ERROR_INIT;
 	unsigned pending = sbx_window_owed(owner->directory, owner->key);
 	if (pending == 0)
 		return 0;
 	int result = 0;
 	if (!owner->engine)
-		result = sbx_engine_open(owner->endpoint, call, &owner->engine, &err);
+		result = sbx_engine_open(owner->endpoint, &opening, &owner->engine, &err);
 	if (result == 0)
-		result = sbx_window_sweep(owner->engine, owner->directory, call, &pending, &err);
+		result = sbx_window_sweep(owner->engine, owner->directory, NULL, &pending, &err);
 	if (result < 0 && !owner->complained) {
 		log_line(SBX_LOG_WARNING, err.message);
 		owner->complained = true; /* once is enough for a minute */
@@ -131,10 +134,8 @@ static bool look(struct owner *owner)
 {
 	unsigned overdue;
 	unsigned open = sbx_window_open(owner->directory, owner->key, &overdue);
-	if (overdue > 0) {
-		struct sbx_call call = sbx_call_within(GIVE_UP_MS, NULL);
-		(void)sweep(owner, &call); /* what is left is looked at again */
-	}
+	if (overdue > 0)
+		(void)sweep(owner); /* what is left is looked at again */
 	return open > 0;
 }
 
@@ -158,13 +159,9 @@ void sbx_guardian_run(int pipe, const struct sbx_endpoint *endpoint, const char 
 	while ((what = next_message(pipe, watching ? LOOK_MS : -1)) != 'e') {
 		if (what == 'q')
 			_exit(0);
-		if (what == 'w')
+		/* What a sweep has left is looked at again. */
+		if (what == 'w' || (what == 's' && sweep(&owner) > 0))
 			watch_until_ms = sbx_clock_ms() + SBX_GUARDIAN_WATCH_MS;
-		if (what == 's') {
-			struct sbx_call call = sbx_call_within(GIVE_UP_MS, NULL);
-			(void)sweep(
-				&owner, &call); /* what is left stays for the end, or the next */
-		}
 		bool any = what == 't' && look(&owner);
 		watching = any || sbx_clock_ms() < watch_until_ms;
 	}
@@ -172,7 +169,7 @@ void sbx_guardian_run(int pipe, const struct sbx_endpoint *endpoint, const char 
 	int64_t begun_ms = sbx_clock_ms();
 	int64_t nap_ms = FIRST_NAP_MS;
 	while (sbx_call_left_ms(&call) > 0) {
-		unsigned pending = sweep(&owner, &call);
+		unsigned pending = sweep(&owner);
 		if (sbx_window_directory_of(
 			    endpoint, owner.directory, sizeof(owner.directory), NULL, &err) != 0)
 			_exit(1);

@@ -19,6 +19,8 @@
 #define LATE_PAUSE_MS                                                                              \
 	2000 /* an abandoned pause is carried out within this, or held by a lock that              \
 		blocks our unpause too */
+#define SWEEP_MS                                                                                   \
+	6000 /* for one container of a sweep: silence, a look; then the others have their turn */
 #define FIRST_NAP_MS 50
 #define LONGEST_NAP_MS 1000
 #define CONTRADICTION_MS 150
@@ -257,7 +259,8 @@ int sbx_window_sweep(struct sbx_engine *engine, const char *directory, const str
 			continue;
 		const char *id = file->d_name + strlen(prefix);
 		struct sbx_error said = SBX_ERROR_INIT;
-		int result = sweep_file(engine, directory, file->d_name, id, call, &said);
+		struct sbx_call own = sbx_call_shorter(call, SWEEP_MS);
+		int result = sweep_file(engine, directory, file->d_name, id, &own, &said);
 		if (result > 0)
 			resumed++;
 		if (result >= 0)

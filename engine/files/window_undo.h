@@ -27,7 +27,9 @@ int sbx_window_settle(struct sbx_engine *engine, const char *id, int descriptor,
 	struct sbx_window_record *record, const struct sbx_call *call, struct sbx_error *err);
 
 /* Settles every record of this engine whose lock is free or overdue. *pending (may be NULL): how
- * many remain owed by owners that are dead. Returns how many containers were resumed, or -errno. */
+ * many remain owed by owners that are dead. One whose engine is silent about it is left for the
+ * next sweep after 6 s, so that it keeps nobody else frozen. Returns how many containers were
+ * resumed, or -errno. */
 int sbx_window_sweep(struct sbx_engine *engine, const char *directory, const struct sbx_call *call,
 	unsigned *pending, struct sbx_error *err);
 
