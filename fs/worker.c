@@ -16,7 +16,8 @@ struct sbx_workers {
 	pthread_mutex_t queues_lock;
 	pthread_cond_t changed;
 	struct sbx_queue *first_ready, *last_ready; /* guarded by queues_lock, as the rest */
-	unsigned threads, idle;
+	unsigned ready, threads,
+		idle; /* queues on the list; threads, and those that wait for one */
 	bool stopping;
 };
 
@@ -82,6 +83,7 @@ static void push_ready(struct sbx_workers *workers, struct sbx_queue *queue)
 	else
 		workers->first_ready = queue;
 	workers->last_ready = queue;
+	workers->ready++;
 }
 
 static struct sbx_queue *pop_ready(struct sbx_workers *workers)
@@ -93,6 +95,7 @@ static struct sbx_queue *pop_ready(struct sbx_workers *workers)
 	if (!workers->first_ready)
 		workers->last_ready = NULL;
 	queue->ready = false;
+	workers->ready--;
 	return queue;
 }
 
@@ -206,7 +209,8 @@ void sbx_job_start(struct sbx_job *job)
 	bool ended = job->view && !job->view->plane;
 	pthread_mutex_lock(&workers->queues_lock);
 	bool taken = !ended && !workers->stopping;
-	if (taken && !queue->served && !queue->ready && !workers->idle &&
+	/* A thread that was woken counts as idle until it runs: it serves what woke it. */
+	if (taken && !queue->served && !queue->ready && workers->ready >= workers->idle &&
 		workers->threads < SBX_WORKERS_MAX)
 		taken = start_thread(workers);
 	if (taken) {
