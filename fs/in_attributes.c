@@ -128,7 +128,7 @@ void sbx_in_set_in_guest(struct sbx_request *request, sbx_resume_fn resume)
 	file->loading = only_held;
 	file->moving = !only_held;
 	/* Whether the bytes must be sent is known when the command has ended. */
-	request->deadline_ms = sbx_clock_ms() + SBX_IN_UPLOAD_MS;
+	sbx_in_wait_long(request);
 	sbx_in_job_wait(job, request, false, resume);
 }
 

@@ -102,7 +102,8 @@ static void done(struct sbx_job *base)
 void sbx_in_fetch(struct sbx_in_file *file)
 {
 	struct sbx_view *view = file->home->view;
-	struct fetch *fetch = sbx_job_create(view->fs, view, sizeof(*fetch), SBX_IN_UPLOAD_MS);
+	struct fetch *fetch = sbx_job_create(view->fs, view, sizeof(*fetch), 0);
+	fetch->job.from_turn_ms = sbx_in_upload_ms(file->size);
 	fetch->job.run = run;
 	fetch->job.done = done;
 	fetch->job.length = SBX_JOB_LONG;

@@ -22,7 +22,8 @@ enum {
 	SBX_IN_BATCH_FILES = 4096,    /* of one upload */
 	SBX_IN_QUIET_MS = 500,	      /* -o async: closes that come so soon after another … */
 	SBX_IN_GATHER_MS = 3000,      /* … share its upload, for so long */
-	SBX_IN_UPLOAD_MS = 300000,    /* longest upload (fuse-guide §10) */
+	SBX_IN_UPLOAD_MS = 300000,    /* longest upload from its turn (fuse-guide §10) … */
+	SBX_IN_SLOWEST = 64, /* … and so many bytes more a millisecond; silence ends it sooner */
 };
 #define SBX_IN_BATCH_BYTES (64LL << 20)
 /* A larger file that the guest has is not sent again for its mode and time alone: a command there
@@ -208,6 +209,14 @@ void sbx_in_sent(
 void sbx_in_check_barrier(struct sbx_fs *fs);
 /* As put items; the file's fd is borrowed. */
 void sbx_in_put_item(const struct sbx_in_file *file, struct sbx_put_item *out);
+
+/* How long moving so many bytes may take. */
+static inline int64_t sbx_in_upload_ms(int64_t bytes)
+{
+	return SBX_IN_UPLOAD_MS + bytes / SBX_IN_SLOWEST;
+}
+/* The request's deadline becomes that of all that has to move before: in its sandbox, or in all. */
+void sbx_in_wait_long(struct sbx_request *request);
 
 /* in_job.c: a job of a request's, with the request parked until it is done. */
 struct sbx_in_job {

@@ -95,7 +95,7 @@ void sbx_in_write(struct sbx_request *request, const char *bytes)
 		char *copy = sbx_alloc(request->size);
 		memcpy(copy, bytes, request->size);
 		sbx_in_op(request)->bytes = copy;
-		request->deadline_ms = sbx_clock_ms() + SBX_IN_UPLOAD_MS;
+		sbx_in_wait_long(request);
 		sbx_request_park(request, &file->free, write_again);
 		return;
 	}
@@ -149,7 +149,7 @@ static void answer_when_noted(struct sbx_request *request, struct sbx_in_file *f
 {
 	struct sbx_error err = SBX_ERROR_INIT;
 	if (file->noted_version != file->version && sbx_in_file_busy(file)) {
-		request->deadline_ms = sbx_clock_ms() + SBX_IN_UPLOAD_MS;
+		sbx_in_wait_long(request);
 		sbx_request_park(request, &file->free, settle_again);
 		return;
 	}

@@ -49,6 +49,24 @@ void sbx_in_job_wait(
 	sbx_in_job_start(job);
 }
 
+static int64_t bytes_to_move(const struct sbx_view *view)
+{
+	int64_t bytes = 0;
+	for (struct sbx_in_file *file = sbx_in_home(view)->files; file; file = file->hh.next)
+		bytes += sbx_in_file_dirty(file) || sbx_in_file_busy(file) ? file->size : 0;
+	return bytes;
+}
+
+void sbx_in_wait_long(struct sbx_request *request)
+{
+	int64_t bytes = 0;
+	struct sbx_view *view, *next;
+	HASH_ITER(hh, request->fs->views.by_id, view, next)
+	if (!request->node->view || request->node->view == view)
+		bytes += bytes_to_move(view);
+	request->deadline_ms = sbx_clock_ms() + sbx_in_upload_ms(bytes);
+}
+
 static void free_op(void *data)
 {
 	struct sbx_in_op *op = data;

@@ -188,7 +188,7 @@ static void stage(struct sbx_request *request)
 	sbx_in_file_bind(file, node);
 	sbx_in_op(request)->file = file;
 	sbx_in_file_ref(file);
-	request->deadline_ms = sbx_clock_ms() + SBX_IN_UPLOAD_MS;
+	sbx_in_wait_long(request);
 	sbx_in_fetch(file);
 	sbx_request_park(request, &file->settled, fetched);
 }

@@ -50,7 +50,7 @@ void sbx_in_unlink(struct sbx_request *request)
 	cleanup_free char *path = sbx_path_join(request->node->path, request->name);
 	struct sbx_in_file *file = sbx_in_file_find(view, path);
 	if (file && sbx_in_file_busy(file)) {
-		request->deadline_ms = sbx_clock_ms() + SBX_IN_UPLOAD_MS;
+		sbx_in_wait_long(request);
 		sbx_request_park(request, &file->free, again);
 		return;
 	}

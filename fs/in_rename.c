@@ -140,7 +140,8 @@ static void start(
 	struct sbx_request *request, struct sbx_in_file *file, char *from, char *to, bool send)
 {
 	struct sbx_view *view = request->node->view;
-	struct move *move = sbx_job_create(request->fs, view, sizeof(*move), SBX_IN_UPLOAD_MS);
+	struct move *move = sbx_job_create(request->fs, view, sizeof(*move), 0);
+	move->job.from_turn_ms = sbx_in_upload_ms(file ? file->size : 0);
 	move->job.run = run;
 	move->job.done = done;
 	move->job.length = send ? SBX_JOB_LONG : SBX_JOB_SHORT;
@@ -159,7 +160,7 @@ static void start(
 	}
 	sbx_in_home(view)->moves++;
 	request->fs->in->jobs++;
-	request->deadline_ms = sbx_clock_ms() + SBX_IN_UPLOAD_MS;
+	sbx_in_wait_long(request);
 	sbx_request_park(request, &move->waiters, answer);
 	sbx_job_start(&move->job);
 }
@@ -231,7 +232,7 @@ void sbx_in_rename(struct sbx_request *request, struct sbx_node *new_parent, con
 		op->new_parent = new_parent;
 		op->new_name = sbx_strdup(new_name);
 		sbx_node_pin(new_parent);
-		request->deadline_ms = sbx_clock_ms() + SBX_IN_UPLOAD_MS;
+		sbx_in_wait_long(request);
 		sbx_request_park(request, &busy->free, again);
 	} else if (sbx_in_any_below(view, to)) {
 		sbx_answer_error(request, ENOTEMPTY);

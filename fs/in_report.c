@@ -134,7 +134,7 @@ void sbx_in_sync(struct sbx_request *request, sbx_resume_fn resume)
 {
 	struct sbx_fs *fs = request->fs;
 	struct sbx_view *view, *next;
-	request->deadline_ms = sbx_clock_ms() + SBX_IN_UPLOAD_MS;
+	sbx_in_wait_long(request); /* of all sandboxes */
 	sbx_request_park(request, &fs->in->barrier, resume);
 	HASH_ITER(hh, fs->views.by_id, view, next)
 	{

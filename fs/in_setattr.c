@@ -90,7 +90,7 @@ static void send(struct sbx_request *request, struct sbx_in_file *file)
 			sbx_in_upload_soon(file);
 		return;
 	}
-	request->deadline_ms = sbx_clock_ms() + SBX_IN_UPLOAD_MS;
+	sbx_in_wait_long(request);
 	sbx_request_park(request, &file->settled, answer_attr);
 	sbx_in_upload(file);
 }
@@ -147,7 +147,7 @@ static void fetch(struct sbx_request *request)
 	file->mtime_s = node->st.mtime_s;
 	file->mtime_ns = node->st.mtime_ns;
 	sbx_in_file_bind(file, node);
-	request->deadline_ms = sbx_clock_ms() + SBX_IN_UPLOAD_MS;
+	sbx_in_wait_long(request);
 	sbx_in_fetch(file);
 	sbx_request_park(request, &file->settled, apply_again);
 }

@@ -231,7 +231,7 @@ void sbx_in_pump(struct sbx_in_view *home)
 	if (!count)
 		return;
 	home->gather_since_ms = home->gather_until_ms = 0;
-	struct upload *upload = sbx_job_create(view->fs, view, sizeof(*upload), SBX_IN_UPLOAD_MS);
+	struct upload *upload = sbx_job_create(view->fs, view, sizeof(*upload), 0);
 	upload->job.run = run;
 	upload->job.done = done;
 	upload->job.length = SBX_JOB_LONG;
@@ -243,6 +243,10 @@ void sbx_in_pump(struct sbx_in_view *home)
 	upload->unsure = sbx_alloc_array(count, sizeof(*upload->unsure));
 	upload->noted = sbx_alloc_array(count, sizeof(*upload->noted));
 	(void)collect(home, upload); /* the same ones */
+	int64_t bytes = 0;
+	for (size_t i = 0; i < count; i++)
+		bytes += upload->items[i].size;
+	upload->job.from_turn_ms = sbx_in_upload_ms(bytes);
 	home->uploads++;
 	view->fs->in->jobs++;
 	view->fs->in->uploads++;
@@ -310,6 +314,6 @@ void sbx_in_answer_when_landed(struct sbx_request *request, struct sbx_in_file *
 		sbx_in_file_ref(file);
 	}
 	op->version = file->version;
-	request->deadline_ms = sbx_clock_ms() + SBX_IN_UPLOAD_MS;
+	sbx_in_wait_long(request);
 	landed(request, 0, NULL);
 }

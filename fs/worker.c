@@ -117,13 +117,15 @@ static void push_job(struct sbx_queue *queue, struct sbx_job *job)
 static struct sbx_job *pop_job(struct sbx_queue *queue)
 {
 	struct sbx_job **first = &queue->first_short, **last = &queue->last_short;
-	if (!*first) {
+	if (!*first || (queue->first_long && queue->passed == SBX_SHORT_IN_A_ROW)) {
 		first = &queue->first_long;
 		last = &queue->last_long;
 	}
 	struct sbx_job *job = *first;
 	if (!job)
 		return NULL;
+	bool passes = queue->first_long && job->length == SBX_JOB_SHORT;
+	queue->passed = passes ? queue->passed + 1 : 0;
 	*first = job->next;
 	if (!*first)
 		*last = NULL;
@@ -132,6 +134,8 @@ static struct sbx_job *pop_job(struct sbx_queue *queue)
 
 static void perform(struct sbx_job *job)
 {
+	if (job->from_turn_ms)
+		job->call.deadline_ms = sbx_clock_ms() + job->from_turn_ms;
 	if (sbx_cancel_fired(job->call.cancel))
 		job->result = sbx_fail(&job->err, ECANCELED,
 			"a request of the sandbox was cancelled before its turn");

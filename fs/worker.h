@@ -1,8 +1,9 @@
 /*
  * worker.h: threads that call the engine, one per busy sandbox.
  *
- * Jobs of one sandbox run one after the other, short ones first; a stuck one holds up its own
- * sandbox only. Threads are made on demand, at most SBX_WORKERS_MAX, and leave when idle.
+ * Jobs of one sandbox run one after the other, short ones first, but not so many that a long one
+ * never has its turn; a stuck one holds up its own sandbox only. Threads are made on demand, at
+ * most SBX_WORKERS_MAX, and leave when idle.
  */
 #ifndef SBX_FS_WORKER_H
 #define SBX_FS_WORKER_H
@@ -11,7 +12,11 @@
 
 #include <sbx/call.h>
 
-enum { SBX_WORKERS_MAX = 64, SBX_WORKER_IDLE_MS = 10000 };
+enum {
+	SBX_WORKERS_MAX = 64,
+	SBX_WORKER_IDLE_MS = 10000,
+	SBX_SHORT_IN_A_ROW = 16, /* while a long one waits */
+};
 
 struct sbx_view;
 struct sbx_workers;
@@ -19,6 +24,7 @@ struct sbx_workers;
 /* One sandbox's jobs. Guarded by the workers' lock. */
 struct sbx_queue {
 	struct sbx_job *first_short, *last_short, *first_long, *last_long;
+	unsigned passed; /* short ones, since a long one waits */
 	struct sbx_queue *next_ready;
 	struct sbx_job *running;
 	bool served, ready;
@@ -39,6 +45,7 @@ struct sbx_job {
 	struct sbx_queue *queue; /* the sandbox's, unless the maker gives it one of its own */
 	enum sbx_job_length length;
 	struct sbx_call call; /* call.cancel is the job's own */
+	int64_t from_turn_ms; /* not 0: call's deadline is so long after its run begins */
 	int result;	      /* what run returned, or -ECANCELED, -ETIMEDOUT */
 	struct sbx_error err;
 
