@@ -190,8 +190,8 @@ bool sbx_in_name_temporary(const char *patterns, const char *name);
 void sbx_in_keep(struct sbx_in_file *file);
 /* Puts the version of now on record at once, without syncing it. */
 int sbx_in_note(struct sbx_in_file *file, struct sbx_error *err);
-/* Its record, if it has one, names the path of now; whether it is being written stays as it is. */
-int sbx_in_note_path(struct sbx_in_file *file, struct sbx_error *err);
+/* Its record, if it has one, names that path; whether it is being written stays as it is. */
+int sbx_in_note_path(struct sbx_in_file *file, const char *path, struct sbx_error *err);
 
 /* in_upload.c */
 /* Sends the newest version as soon as the sandbox's worker is free; then resumes `settled`. */
@@ -308,6 +308,7 @@ struct sbx_in_op {
 	int to_set;
 	bool resend; /* the guest could not: its bytes are sent */
 	mode_t mode;
+	unsigned flags; /* of a rename */
 };
 /* The request's, made on first use and freed with it. */
 struct sbx_in_op *sbx_in_op(struct sbx_request *request);

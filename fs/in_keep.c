@@ -62,10 +62,13 @@ void sbx_in_keep(struct sbx_in_file *file)
 	sbx_job_start(&keep->job);
 }
 
-static int write_record(struct sbx_in_file *file, bool open, struct sbx_error *err)
+static int write_record(
+	struct sbx_in_file *file, const char *path, bool open, struct sbx_error *err)
 {
 	struct sbx_staged record;
 	sbx_in_file_describe(file, &record);
+	free(record.path);
+	record.path = sbx_strdup(path);
 	record.open |= open;
 	int result = sbx_staging_record(
 		file->home->view->fs->in->staging, &record, file->fd, false, err);
@@ -73,14 +76,14 @@ static int write_record(struct sbx_in_file *file, bool open, struct sbx_error *e
 	return result;
 }
 
-int sbx_in_note_path(struct sbx_in_file *file, struct sbx_error *err)
+int sbx_in_note_path(struct sbx_in_file *file, const char *path, struct sbx_error *err)
 {
-	return file->recorded ? write_record(file, file->marked, err) : 0;
+	return file->recorded ? write_record(file, path, file->marked, err) : 0;
 }
 
 int sbx_in_note(struct sbx_in_file *file, struct sbx_error *err)
 {
-	int result = write_record(file, false, err);
+	int result = write_record(file, file->path, false, err);
 	if (result)
 		return result;
 	file->noted_version = file->version;

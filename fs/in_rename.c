@@ -17,21 +17,49 @@ struct move {
 	struct sbx_in_file *file; /* referenced; NULL: only the guest has it */
 	char *from, *to;
 	bool send, remove, move; /* the steps */
+	bool only_new;		 /* RENAME_NOREPLACE */
 	struct sbx_put_item item;
 	uint64_t version;
 };
+
+/* The kernel looked too, but maybe a while ago. */
+static int check_absent(struct move *move, struct sbx_error *err)
+{
+	struct sbx_plane *plane = move->job.view->plane;
+	struct sbx_stat st = { 0 };
+	int result = plane->ops->stat(plane, move->to, &move->job.call, &st, err);
+	sbx_stat_finish(&st);
+	if (!result)
+		return sbx_fail(err, EEXIST, "\"%s\" is there already", move->to);
+	if (result != -ENOENT)
+		return result;
+	sbx_error_clear(err);
+	return 0;
+}
+
+/* The rename has failed, and what it was to replace is replaced all the same. */
+static int tell_replaced(const struct move *move, struct sbx_error *err)
+{
+	cleanup_free char *said = sbx_strdup(err->message);
+	return sbx_fail_kind(err, err->kind, err->errnum,
+		"%s; \"%s\" holds the new content already, \"%s\" is still there", said, move->to,
+		move->from);
+}
 
 static int run(struct sbx_job *base, struct sbx_error *err)
 {
 	struct move *move = (struct move *)base;
 	struct sbx_plane *plane = base->view->plane;
 	int result = 0;
+	if (move->move && move->only_new)
+		result = check_absent(move, err);
 	if (move->send) {
 		move->item.path = move->to;
 		result = plane->ops->put(plane, &move->item, 1, &base->call, err);
 	}
-	if (!result && move->remove)
-		result = plane->ops->remove(plane, move->from, false, &base->call, err);
+	if (!result && move->remove &&
+		plane->ops->remove(plane, move->from, false, &base->call, err))
+		result = tell_replaced(move, err);
 	if (!result && move->move)
 		result = plane->ops->rename(plane, move->from, move->to, &base->call, err);
 	return result;
@@ -64,11 +92,6 @@ static void move_tree(struct sbx_view *view, const char *from, const char *to)
 			continue;
 		cleanup_free char *path = moved_path(file->path, from, to);
 		sbx_in_file_move(file, path);
-		struct sbx_error err = SBX_ERROR_INIT;
-		/* The record names the new path. */
-		if (sbx_in_file_dirty(file) && sbx_in_note_path(file, &err))
-			sbx_log(SBX_LOG_WARNING, "%s: %s is on record as %s: %s",
-				view->sandbox.container.name, path, from, err.message);
 	}
 	struct sbx_node *node, *next_node;
 	HASH_ITER(hh_path, view->by_path, node, next_node)
@@ -78,6 +101,22 @@ static void move_tree(struct sbx_view *view, const char *from, const char *to)
 		cleanup_free char *path = moved_path(node->path, from, to);
 		sbx_node_move(view->fs, node, path);
 	}
+}
+
+/* The records of all that is staged at or below from name the new paths: before what is replaced is
+ * dropped, so that a crash in between loses neither. */
+static int note_tree(struct sbx_view *view, const char *from, const char *to, struct sbx_error *err)
+{
+	for (struct sbx_in_file *file = sbx_in_home(view)->files; file; file = file->hh.next) {
+		bool moves = !strcmp(file->path, from) || sbx_in_below(file->path, from);
+		cleanup_free char *path = moves ? moved_path(file->path, from, to) : NULL;
+		if (!moves || !sbx_in_file_dirty(file))
+			continue;
+		int result = sbx_in_note_path(file, path, err);
+		if (result)
+			return result;
+	}
+	return 0;
 }
 
 static void rename_here(struct sbx_view *view, const char *from, const char *to)
@@ -109,6 +148,9 @@ static void done(struct sbx_job *base)
 		file->recorded = false;
 		file->landed_version = move->version;
 	}
+	if (!result && note_tree(view, move->from, move->to, &err))
+		sbx_log(SBX_LOG_WARNING, "%s: what is staged below %s is on record as that: %s",
+			view->sandbox.container.name, move->from, err.message);
 	if (!result)
 		rename_here(view, move->from, move->to);
 	sbx_view_changed(view, move->from);
@@ -136,8 +178,8 @@ static void answer(struct sbx_request *request, int result, const struct sbx_err
 		sbx_answer_error(request, 0);
 }
 
-static void start(
-	struct sbx_request *request, struct sbx_in_file *file, char *from, char *to, bool send)
+static void start(struct sbx_request *request, struct sbx_in_file *file, char *from, char *to,
+	bool send, bool only_new)
 {
 	struct sbx_view *view = request->node->view;
 	struct move *move = sbx_job_create(request->fs, view, sizeof(*move), 0);
@@ -151,12 +193,13 @@ static void start(
 	move->send = send;
 	move->remove = send && file->landed != SBX_LANDED_NO;
 	move->move = !send;
+	move->only_new = only_new;
 	if (file) {
 		sbx_in_file_ref(file);
 		file->moving = true;
 		move->version = file->version;
 		sbx_in_put_item(file, &move->item);
-		move->item.only_new = false; /* a rename replaces */
+		move->item.only_new = only_new;
 	}
 	sbx_in_home(view)->moves++;
 	request->fs->in->jobs++;
@@ -173,7 +216,7 @@ static void again(struct sbx_request *request, int result, const struct sbx_erro
 	struct sbx_fs *fs = request->fs;
 	op->new_name = NULL;
 	op->new_parent = NULL;
-	sbx_in_rename(request, parent, name, 0);
+	sbx_in_rename(request, parent, name, op->flags);
 	sbx_node_unpin(fs, parent); /* the request may be answered and gone */
 }
 
@@ -200,16 +243,36 @@ static bool is_local(const struct sbx_in_file *file, const char *to)
 	       sbx_in_name_temporary(options->temporary_names, slash ? slash + 1 : to);
 }
 
-static void rename_local(
-	struct sbx_request *request, struct sbx_in_file *file, const char *from, const char *to)
+static void rename_local(struct sbx_request *request, struct sbx_in_file *file, const char *from,
+	const char *to, bool only_new)
 {
 	struct sbx_view *view = request->node->view;
+	struct sbx_error err = SBX_ERROR_INIT;
 	bool send = request->fs->options->async;
-	file->unsure = false; /* a rename replaces */
+	bool unsure = file->unsure;
+	file->unsure = only_new; /* else a rename replaces */
+	int result = note_tree(view, from, to, &err);
+	if (result) {
+		file->unsure = unsure;
+		sbx_answer_failure(request, result, &err);
+		return;
+	}
 	rename_here(view, from, to);
 	sbx_answer_error(request, 0);
 	if (send && !file->temporary && !file->writers)
 		sbx_in_upload_soon(file);
+}
+
+/* Before the target is replaced. Whether the image has an rm turns out later only. */
+static int check_removable(const struct sbx_in_file *file, struct sbx_error *err)
+{
+	const struct sbx_container *container = &file->home->view->sandbox.container;
+	bool runs = container->state != SBX_STATE_EXITED && container->state != SBX_STATE_CREATED;
+	if (file->landed != SBX_LANDED_YES || runs)
+		return 0;
+	return sbx_fail(err, EOPNOTSUPP,
+		"%s: renaming \"%s\" needs the guest's own rm, and the sandbox does not run",
+		container->name, file->path);
 }
 
 void sbx_in_rename(struct sbx_request *request, struct sbx_node *new_parent, const char *new_name,
@@ -221,8 +284,8 @@ void sbx_in_rename(struct sbx_request *request, struct sbx_node *new_parent, con
 	cleanup_free char *to = sbx_path_join(new_parent->path, new_name);
 	struct sbx_in_file *file = sbx_in_file_find(view, from);
 	struct sbx_in_file *busy = busy_file(view, from, to);
+	bool only_new = flags & RENAME_NOREPLACE;
 	int result = sbx_guest_path_check(to, false, &err);
-	/* The kernel itself refuses NOREPLACE onto a name that is there. */
 	if (flags & ~(unsigned)RENAME_NOREPLACE) {
 		sbx_answer_error(request, EINVAL);
 	} else if (result) {
@@ -231,6 +294,7 @@ void sbx_in_rename(struct sbx_request *request, struct sbx_node *new_parent, con
 		struct sbx_in_op *op = sbx_in_op(request);
 		op->new_parent = new_parent;
 		op->new_name = sbx_strdup(new_name);
+		op->flags = flags;
 		sbx_node_pin(new_parent);
 		sbx_in_wait_long(request);
 		sbx_request_park(request, &busy->free, again);
@@ -239,14 +303,16 @@ void sbx_in_rename(struct sbx_request *request, struct sbx_node *new_parent, con
 	} else if (file && file->spoiled) {
 		sbx_answer_error(request, file->spoiled);
 	} else if (file && is_local(file, to)) {
-		rename_local(request, file, from, to);
+		rename_local(request, file, from, to, only_new);
 	} else if (file && sbx_in_file_dirty(file)) {
 		result = sbx_in_file_open(file, &err);
+		if (!result)
+			result = check_removable(file, &err);
 		if (result)
 			sbx_answer_failure(request, result, &err);
 		else
-			start(request, file, steal(&from), steal(&to), true);
+			start(request, file, steal(&from), steal(&to), true, only_new);
 	} else {
-		start(request, file, steal(&from), steal(&to), false);
+		start(request, file, steal(&from), steal(&to), false, only_new);
 	}
 }

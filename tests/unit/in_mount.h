@@ -37,7 +37,7 @@ static pthread_mutex_t guest_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the nex
 static struct row guest[32];
 static const char *stalled; /* the first letters of what waits */
 static bool waits;	    /* something does */
-static bool no_commands;    /* chmod is none of its commands */
+static bool no_commands;    /* chmod and rm are none of its commands */
 static char done[4096];	    /* by the guest: "put in/a; mv in/a in/b; " */
 
 static struct sbx_fs fs;
@@ -228,14 +228,13 @@ static inline int guest_remove(struct sbx_plane *plane, const char *path, bool r
 	(void)plane;
 	(void)recursive;
 	(void)call;
-	(void)err;
 	cleanup_free char *what = sbx_printf("rm %s", path);
 	begin_op(what);
 	struct row *row = find_row(path);
-	if (row)
+	if (row && !no_commands)
 		*row->path = '\0';
 	pthread_mutex_unlock(&guest_lock);
-	return 0;
+	return no_commands ? sbx_fail(err, EOPNOTSUPP, "no rm") : 0;
 }
 
 static inline int guest_rename(struct sbx_plane *plane, const char *from, const char *to,
