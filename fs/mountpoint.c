@@ -18,8 +18,10 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static const char our_type[] = "fuse.sbxfs";
+enum { REAPER_MS = 3000 }; /* it acts at once; this is for a machine that is busy */
 
 void sbx_mount_entry_finish(struct sbx_mount_entry *entry)
 {
@@ -155,21 +157,28 @@ char *sbx_mountpoint_of(const char *path)
 	return target && sbx_mountpoint_is_ours(target) ? steal(&target) : NULL;
 }
 
-/* After a daemon that died: its mount answers ENOTCONN to everybody. Only ours is touched. */
-static int replace_dead(const char *path, struct sbx_error *err)
-{
-	if (!sbx_mountpoint_is_ours(path))
-		return sbx_fail(err, EBUSY,
-			"%s: a mount that is not ours is there and its daemon is dead", path);
-	sbx_log(SBX_LOG_WARNING, "%s: replacing the mount of a daemon that died", path);
-	return sbx_mountpoint_unmount(path, true, err);
-}
-
 /* stat alone may be answered from the kernel's cache; statfs never is. Sets errno. */
 static bool is_dead(const char *path)
 {
 	struct statfs fs;
 	return statfs(path, &fs) < 0 && (errno == ENOTCONN || errno == ECONNABORTED);
+}
+
+/* After a daemon that died: its mount answers ENOTCONN to everybody. Only ours is touched. Its
+ * reaper is about to take it away: a mount made meanwhile may get the same device number, and the
+ * reaper would take that for the dead one. */
+static int replace_dead(const char *path, struct sbx_error *err)
+{
+	if (!sbx_mountpoint_is_ours(path))
+		return sbx_fail(err, EBUSY,
+			"%s: a mount that is not ours is there and its daemon is dead", path);
+	for (int i = 0; i < REAPER_MS / 50; i++) {
+		if (!is_dead(path))
+			return 0;
+		(void)usleep(50 * 1000); /* shortened by a signal: no harm */
+	}
+	sbx_log(SBX_LOG_WARNING, "%s: replacing the mount of a daemon that died", path);
+	return sbx_mountpoint_unmount(path, true, err);
 }
 
 static int check_empty(const char *path, struct sbx_error *err)

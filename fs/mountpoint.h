@@ -10,7 +10,7 @@
 
 struct sbx_mount_entry {
 	char *type;	/* "fuse.sbxfs" */
-	char *device;	/* "0:53": names one mounting, is not soon used again */
+	char *device;	/* "0:53": names one mounting, while it is there */
 	long long user; /* who mounted it, by the kernel's word; -1: not said */
 };
 void sbx_mount_entry_finish(struct sbx_mount_entry *entry);

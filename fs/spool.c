@@ -8,6 +8,7 @@
  */
 #include "spool.h"
 
+#include "descriptors.h"
 #include "base/alloc.h"
 #include "base/text.h"
 
@@ -48,13 +49,13 @@ static int make_directory(const char *path, struct sbx_error *err)
 	}
 }
 
-/* The rest is for what is open, staged, and asked of engines. */
+/* The rest is for what is open, staged, and asked of engines; of 64 all is needed for these. */
 static uint64_t share_of_descriptors(void)
 {
 	struct rlimit files;
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
 		return 256;
-	return files.rlim_cur / 4;
+	return files.rlim_cur <= 64 ? 0 : (files.rlim_cur - 64) / 4;
 }
 
 int sbx_spools_create(
@@ -240,7 +241,7 @@ int sbx_spool_prepare(
 		spool->memory = sbx_alloc((size_t)size);
 		return 0;
 	}
-	spool->fd = open_unlinked(spools->directory);
+	spool->fd = sbx_descriptor_spared(open_unlinked(spools->directory));
 	if (spool->fd < 0)
 		return sbx_fail_errno(err, errno, "a spool file in the cache directory");
 	spool->tail = sbx_alloc(SBX_SPOOL_TAIL);

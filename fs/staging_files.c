@@ -7,6 +7,7 @@
  */
 #include "staging_store.h"
 
+#include "descriptors.h"
 #include "staging_record.h"
 
 #include "base/alloc.h"
@@ -103,6 +104,13 @@ int sbx_staging_create(
 	sbx_staging_data_name(*sequence, name);
 	*fd = openat(
 		staging->directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int spared = sbx_descriptor_spared(*fd);
+	if (spared < 0 && *fd >= 0) {
+		*fd = -1;
+		(void)unlinkat(
+			staging->directory, name, 0); /* empty: the next start removes it too */
+		errno = EMFILE;
+	}
 	return *fd < 0 ? sbx_fail_errno(err, errno, "cannot create a staged file") : 0;
 }
 
@@ -112,7 +120,8 @@ int sbx_staging_reopen(
 	char name[SBX_STAGING_NAME_SIZE];
 	struct stat st;
 	sbx_staging_data_name(sequence, name);
-	*fd = openat(staging->directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	*fd = sbx_descriptor_spared(
+		openat(staging->directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
 	if (*fd < 0)
 		return sbx_fail_errno(err, errno, "cannot open the staged file %s", name);
 	if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode))

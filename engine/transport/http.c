@@ -35,8 +35,9 @@ struct exchange {
 	const char *refused; /* why we ended it ourselves */
 	bool enough;	     /* of an error's body */
 	int read_error;
-	int late_fd; /* of an upload: the same socket, for an answer that came before the send
-			failed */
+	int socket_error; /* libcurl does not keep it */
+	int late_fd;	  /* of an upload: the same socket, for an answer that came before the send
+			     failed */
 	char text[CURL_ERROR_SIZE];
 };
 
@@ -160,6 +161,7 @@ static curl_socket_t on_socket(void *data, curlsocktype purpose, struct curl_soc
 	struct exchange *exchange = data;
 	(void)purpose; /* there is only one */
 	int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+	exchange->socket_error = fd < 0 ? errno : 0;
 	if (fd >= 0 && exchange->request->read) {
 		if (exchange->late_fd >= 0)
 			(void)close(exchange->late_fd); /* an earlier address that did not answer */
@@ -306,7 +308,8 @@ static int judge(CURL *easy, CURLcode code, struct exchange *exchange, struct sb
 	if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST) {
 		long errnum = 0;
 		curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &errnum);
-		return sbx_http_fail_connect(exchange->http, (int)errnum, why, err);
+		return sbx_http_fail_connect(exchange->http,
+			exchange->socket_error ? exchange->socket_error : (int)errnum, why, err);
 	}
 	if (code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION ||
 		code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_CACERT_BADFILE)

@@ -94,6 +94,8 @@ int sbx_http_fail_connect(
 	const struct sbx_http *http, int errnum, const char *why, struct sbx_error *err)
 {
 	const char *shown = http->shown;
+	if (errnum == EMFILE || errnum == ENFILE) /* ours to answer for, not the engine's */
+		return sbx_fail_errno(err, errnum, "no connection to the engine at %s", shown);
 	switch (http->socket_path ? errnum : 0) {
 	case ENOENT:
 		return sbx_fail(err, EHOSTDOWN,

@@ -27,13 +27,28 @@ test_forbidden_opens_fail_inside() {
 	same 'the premise: a file made' "$(inside $free "$SBXFS_TEST_DIR/made" w)" OK
 	[ -e made ] || fail 'the premise made no file'
 	kill $free
+	proxy_up
 	sandbox_start a out/
 	guest_write a out/x text
+	guest_write a out/z text
 	mount_up
 	cat "$(box a)/out/x" >/dev/null
-	local guardian
+	local guardian thread got threads=0
 	guardian=$(children_of "$MOUNT_PID" sbxfs-guardian)
+	# What parses runs in the workers: every thread is confined, not only the first. A worker is kept by an engine that stalls.
+	proxy_stall '/archive?path='
+	timeout -k 1 $((60 * SLOW)) cat "$(box a)/out/z" >/dev/null 2>&1 &
+	wait_for 10 eval '[ "$(ls /proc/$MOUNT_PID/task | wc -l)" -gt 2 ]'
 	forbidden "$MOUNT_PID" 'the daemon' "$XDG_CACHE_HOME/sbxfs"
+	for thread in /proc/"$MOUNT_PID"/task/*; do
+		got=$(inside "${thread##*/}" /etc/shadow r 2>/dev/null) || true
+		[ -d "$thread" ] || continue # it had nothing more to do
+		same "thread ${thread##*/} opening /etc/shadow" "$got" EACCES
+		threads=$((threads + 1))
+	done
+	[ $threads -gt 2 ] || fail "it has $threads threads: where are its workers?"
+	proxy_flow
+	wait $!
 	forbidden "$guardian" 'the guardian' /run/sbxfs
 	# Both go on: the mount serves, and the guardian still lets go what a killed daemon left frozen.
 	guest_write a out/y more

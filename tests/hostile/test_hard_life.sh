@@ -85,17 +85,50 @@ test_suspended_with_its_guardian_it_stays_frozen() {
 	mount_down
 }
 
-# A dead mount is found and replaced by the next mount itself.
+# A dead mount is found and replaced by the next mount itself. Its reaper is killed first: it would have taken the mount away.
 test_mount_replaces_a_dead_one() {
 	sandbox_start a out/
 	guest_write a out/x text
 	mount_up
+	pkill -KILL -P "$MOUNT_PID" -x sbxfs-reaper || fail 'it has no reaper'
 	kill -KILL "$MOUNT_PID"
 	wait "$MOUNT_PID" || true
-	expect_exit 0 sbxfs mount "$MNT"
+	expect_errno ENOTCONN stat "$MNT"
+	mount_up
+	has 'what it says' "$(cat mount.log)" 'replacing the mount'
+	same mounts "$(grep -cF " $MNT " /proc/mounts)" 1
 	same bytes "$(timeout 20 cat "$(box a)/out/x")" text
-	sbxfs umount "$MNT"
-	same mounts "$(grep -cF " $MNT " /proc/mounts || true)" 0
+	mount_down
+}
+# The same where the daemon is an ordinary user's, whose mounts only fusermount3 takes away.
+test_a_user_replaces_a_dead_one() {
+	[ -u "$(command -v fusermount3)" ] || skip 'fusermount3 is not setuid here'
+	proxy_up 4343
+	sandbox_start a out/
+	guest_write a out/x text
+	install -m 0755 "$SBXFS" sbxfs-copy
+	mkdir home
+	chown 65534:65534 home "$MNT" "$XDG_RUNTIME_DIR"
+	mknod -m 0666 fuse c 10 229
+	cat >script <<-'END'
+		set -e
+		top=$1 box=$2
+		user() { setpriv --reuid 65534 --regid 65534 --groups 4343 env -u XDG_CONFIG_HOME -u XDG_CACHE_HOME "HOME=$PWD/home" "$@"; }
+		mount --bind fuse /dev/fuse
+		user ./sbxfs-copy mount -f "$top" >first.log 2>&1 &
+		for _ in $(seq 200); do grep -qF " $top fuse" /proc/mounts && break; sleep 0.1; done
+		pid=$(pgrep -u 65534 -f "sbxfs-copy mount -f $top" | head -n 1)
+		pkill -KILL -P "$pid" -x sbxfs-reaper
+		kill -KILL "$pid"
+		! user ls "$top" 2>dead.said || exit 1
+		user ./sbxfs-copy mount "$top" 2>second.said
+		user cat "$box/out/x" >x.got
+		user ./sbxfs-copy umount "$top"
+		! grep -qF " $top " /proc/mounts
+	END
+	timeout -k 2 $((90 * SLOW)) unshare -m --propagation private bash script "$MNT" "$(box a)" </dev/null
+	has 'the dead mount' "$(cat dead.said)" 'endpoint is not connected'
+	same bytes "$(cat x.got)" text
 }
 
 # Let go of while a file is open: the name is free at once, the reader gets its bytes or an error, the daemon ends.
@@ -110,6 +143,19 @@ test_lazy_unmount() {
 	exec 5<&-
 	wait_for 20 bash -c '! kill -0 "$1"' sh "$MOUNT_PID"
 	same 'nobody is left frozen' "$(d inspect -f '{{.State.Status}}' "$(full a)")" running
+}
+
+# The same by our own command, which plain umount refuses as busy.
+test_umount_lazy() {
+	sandbox_start a out/
+	guest_write a out/x text
+	mount_up
+	exec 5<"$(box a)/out/x"
+	expect_exit 0 sbxfs umount --lazy "$MNT"
+	! grep -qF " $MNT " /proc/mounts || fail 'still mounted'
+	same bytes "$(cat <&5)" text
+	exec 5<&-
+	wait_for 20 bash -c '! kill -0 "$1"' sh "$MOUNT_PID"
 }
 
 # Unmounted while a file is open: refused as busy, said in one sentence, and the reader goes on; afterwards it goes.

@@ -31,3 +31,22 @@ test_another_user_sees_nothing() {
 	has ls "$got" 'ermission denied'
 	mount_down
 }
+
+# With allow_other the modes decide, as the kernel reads them: what the owner's umask takes away is not given.
+test_allow_other_keeps_to_the_modes() {
+	sandbox_start a out/
+	guest_write a out/x text
+	stranger() { setpriv --reuid 4242 --regid 4242 --clear-groups "$@"; }
+	chmod 0711 "$SBXFS_TEST_DIR"
+	mount_up -o allow_other,umask=077
+	local got
+	got=$(stranger cat "$(box a)/out/x" 2>&1) && fail "umask=077 and read all the same: $got"
+	has 'cat' "$got" 'ermission denied'
+	mount_down
+	mount_up -o allow_other,umask=022
+	same 'what another user reads' "$(stranger cat "$(box a)/out/x")" text
+	got=$(stranger sh -c 'echo planted >"$1"' sh "$(box a)/in/x" 2>&1) && fail 'another user wrote into in/'
+	has 'the write' "$got" 'ermission denied'
+	[ ! -e "$(box a)/in/x" ] || fail 'it is there'
+	mount_down
+}

@@ -64,7 +64,7 @@ END_TEST
 /* However small they are: all else needs descriptors, too. */
 START_TEST(keeps_a_quarter_of_the_descriptors)
 {
-	struct rlimit few = { .rlim_cur = 64, .rlim_max = 64 };
+	struct rlimit few = { .rlim_cur = 128, .rlim_max = 128 };
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
 	struct sbx_spools *spools = open_spools(INT64_C(1) << 30);
 	for (int i = 0; i < 100; i++) {
@@ -76,6 +76,31 @@ START_TEST(keeps_a_quarter_of_the_descriptors)
 	ck_assert(kept(spools, "84"));
 	ck_assert(kept(spools, "99"));
 	ck_assert(kept(spools, "small"));
+	close_spools(spools);
+}
+END_TEST
+
+/* With every one of them held by a reader, no freeze window could be closed. */
+START_TEST(leaves_descriptors_for_the_engine)
+{
+	struct rlimit few = { .rlim_cur = 64, .rlim_max = 64 };
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	struct sbx_spools *spools = open_spools(INT64_C(1) << 30);
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct sbx_spool *held[64];
+	size_t count = 0;
+	int rc = 0;
+	while (rc == 0 && count < 64) {
+		held[count] = sbx_spool_create();
+		rc = sbx_spool_prepare(spools, held[count++], SBX_SPOOL_MEMORY_MAX + 1, &err);
+	}
+	ck_assert_int_eq(rc, -EMFILE);
+	int last = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(last, 20);
+	ck_assert_int_le(last, 32);
+	(void)close(last);
+	while (count--)
+		sbx_spool_unref(spools, held[count]);
 	close_spools(spools);
 }
 END_TEST
@@ -260,7 +285,7 @@ START_TEST(a_reader_at_the_edge_sees_each_byte_once)
 END_TEST
 
 UNIT_MAIN("spool", small_ones_are_kept_within_the_budget, evicts_the_oldest_unused,
-	keeps_a_quarter_of_the_descriptors, one_in_use_outlives_the_cache, takes_no_byte_too_many,
-	one_that_failed_is_not_kept, bytes_are_read_before_they_are_in_the_file,
-	what_came_before_the_disk_was_full_is_read, a_reader_at_the_edge_sees_each_byte_once,
-	a_removed_sandbox_leaves_nothing)
+	keeps_a_quarter_of_the_descriptors, leaves_descriptors_for_the_engine,
+	one_in_use_outlives_the_cache, takes_no_byte_too_many, one_that_failed_is_not_kept,
+	bytes_are_read_before_they_are_in_the_file, what_came_before_the_disk_was_full_is_read,
+	a_reader_at_the_edge_sees_each_byte_once, a_removed_sandbox_leaves_nothing)
