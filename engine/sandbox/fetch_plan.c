@@ -11,6 +11,7 @@
 /* Contents that listings bring are kept up to this; the rest is read again. */
 #define KEEP_BYTES (64 << 20)
 #define MAX_ITEMS 1000000
+#define MAX_NAME_BYTES (256 << 20)
 
 const struct sbx_output *sbx_fetch_declared(
 	const struct sbx_sandbox *sandbox, const char *path, bool *exact)
@@ -112,16 +113,17 @@ static int check_declared_type(
 }
 
 int sbx_fetch_cap(const struct sbx_fetch_options *options, const char *path, int64_t size,
-	int64_t total_bytes, int64_t total_files, struct sbx_error *err)
+	int64_t total_bytes, int64_t total_entries, struct sbx_error *err)
 {
 	if (options->max_file_bytes && size > options->max_file_bytes)
 		return sbx_fail(err, EFBIG,
 			"\"%s\" has %" PRId64 " bytes, the ceiling of one file is %" PRId64, path,
 			size, options->max_file_bytes);
-	if (options->max_files && total_files > options->max_files)
+	if (options->max_files && total_entries > options->max_files)
 		return sbx_fail(err, EFBIG,
-			"\"%s\" would be file %" PRId64 ", the ceiling is %" PRId64 " files", path,
-			total_files, options->max_files);
+			"\"%s\" would be file %" PRId64 ", the ceiling is %" PRId64
+			" files, with the directories and links found among them",
+			path, total_entries, options->max_files);
 	if (options->max_total_bytes && total_bytes > options->max_total_bytes)
 		return sbx_fail(err, EFBIG,
 			"\"%s\" would make it %" PRId64 " bytes in all, the ceiling is %" PRId64,
@@ -132,13 +134,16 @@ int sbx_fetch_cap(const struct sbx_fetch_options *options, const char *path, int
 static int account(struct sbx_fetch_plan *plan, struct sbx_fetch_item *item,
 	const struct sbx_fetch_options *options, struct sbx_error *err)
 {
-	item->directory = item->st.type == SBX_TYPE_DIR;
-	if (item->directory)
-		return 0;
+	bool file = item->st.type == SBX_TYPE_FILE;
+	int64_t size = file ? item->st.size : 0;
 	int64_t room = INT64_MAX - plan->bytes;
-	plan->files++;
-	plan->bytes += item->st.size < room ? item->st.size : room;
-	return sbx_fetch_cap(options, item->path, item->st.size, plan->bytes, plan->files, err);
+	item->directory = item->st.type == SBX_TYPE_DIR;
+	if (item->directory && item->named) /* declared by the caller, not made up by the guest */
+		return 0;
+	plan->files += file;
+	plan->entries++;
+	plan->bytes += size < room ? size : room;
+	return sbx_fetch_cap(options, item->path, size, plan->bytes, plan->entries, err);
 }
 
 /* A listing's name becomes a host name: it must be one part and stay in its directory. */
@@ -160,10 +165,14 @@ static int add_entry(struct sbx_fetch_plan *plan, const char *path, const char *
 		sbx_printf("%s/%s", landing, entry->name));
 	item->st = entry->st;
 	entry->st.link_target = NULL;
+	plan->name_bytes += strlen(item->path) + strlen(item->landing);
+	if (plan->name_bytes > MAX_NAME_BYTES)
+		return sbx_fail(err, EFBIG, "\"%s\": the names below it have more than %d bytes",
+			path, MAX_NAME_BYTES);
 	struct sbx_error why = SBX_ERROR_INIT;
 	if (check_type(sandbox, item, &why) < 0) {
 		sbx_fetch_refuse(item, &why);
-		return 0;
+		return account(plan, item, options, err);
 	}
 	if (entry->content && plan->kept_bytes + (size_t)item->st.size <= KEEP_BYTES) {
 		plan->kept_bytes += (size_t)item->st.size;

@@ -29,6 +29,10 @@ struct sbx_fetch_plan {
 	struct sbx_fetch_item *items; /* a directory before what is in it */
 	size_t count, capacity;
 	int64_t files, bytes;
+	/* What the ceiling of files holds for: files, and whatever else a listing brought. A guest
+	 * makes a directory, a link or a fifo as cheaply as a file. */
+	int64_t entries;
+	size_t name_bytes; /* of paths and landings */
 	size_t kept_bytes; /* of contents */
 };
 
@@ -48,9 +52,9 @@ int sbx_fetch_plan_stat(struct sbx_fetch_plan *plan, struct sbx_plane *plane,
 	const struct sbx_sandbox *sandbox, const struct sbx_fetch_options *options,
 	const struct sbx_call *call, struct sbx_error *err);
 
-/* Compares one more file with the ceilings, counted with what the plan holds: EFBIG. */
+/* Compares one more entry with the ceilings, counted with what the plan holds: EFBIG. */
 int sbx_fetch_cap(const struct sbx_fetch_options *options, const char *path, int64_t size,
-	int64_t total_bytes, int64_t total_files, struct sbx_error *err);
+	int64_t total_bytes, int64_t total_entries, struct sbx_error *err);
 
 void sbx_fetch_refuse(struct sbx_fetch_item *item, const struct sbx_error *why);
 void sbx_fetch_plan_finish(struct sbx_fetch_plan *plan);

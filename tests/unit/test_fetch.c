@@ -109,9 +109,31 @@ START_TEST(ceilings_refuse_before_a_byte_is_read)
 	ck_assert_int_eq(FETCH(rows, PATHS("out"), .max_files = 1), -EFBIG);
 	ck_assert_int_eq(fake.reads, 0);
 	nothing_landed();
+	/* A directory that a listing brought is one more; the one that was asked for is not. */
+	ck_assert_int_eq(FETCH(rows, PATHS("out"), .max_files = 2), -EFBIG);
 	ck_assert_int_eq(FETCH(rows, PATHS("out"), .max_file_bytes = 4, .max_total_bytes = 7,
-				 .max_files = 2),
+				 .max_files = 3),
 		0);
+	sbx_fetches_finish(&out);
+	directory_leave();
+}
+END_TEST
+
+START_TEST(what_is_no_file_counts_as_well)
+{
+	static const struct fake_row odd[] = {
+		{ "out", SBX_TYPE_DIR },
+		{ "out/d", SBX_TYPE_DIR },
+		{ "out/d/e", SBX_TYPE_DIR },
+		{ "out/fifo", SBX_TYPE_FIFO },
+		{ "out/link", SBX_TYPE_LINK },
+	};
+	directory_enter();
+	ck_assert_int_eq(FETCH(odd, PATHS("out"), .max_files = 3), -EFBIG);
+	nothing_landed();
+	ck_assert_int_eq(FETCH(odd, PATHS("out"), .max_files = 4), -EIO);
+	ck_assert_int_eq(err.kind, SBX_KIND_PARTIAL);
+	ck_assert_uint_eq(out.count, 2);
 	sbx_fetches_finish(&out);
 	directory_leave();
 }
@@ -299,9 +321,10 @@ END_TEST
 
 UNIT_MAIN("fetch", a_directory_lands_under_its_own_name,
 	names_are_refused_without_asking_the_sandbox, a_refusal_of_one_delivers_none,
-	ceilings_refuse_before_a_byte_is_read, what_has_grown_since_is_refused_as_it_arrives,
-	links_in_a_directory_are_left_out_and_said, an_engine_failure_half_way_delivers_none,
-	a_tree_is_read_by_one_archive, what_an_archive_did_not_bring_whole_is_read_by_itself,
+	ceilings_refuse_before_a_byte_is_read, what_is_no_file_counts_as_well,
+	what_has_grown_since_is_refused_as_it_arrives, links_in_a_directory_are_left_out_and_said,
+	an_engine_failure_half_way_delivers_none, a_tree_is_read_by_one_archive,
+	what_an_archive_did_not_bring_whole_is_read_by_itself,
 	of_an_archive_begun_again_the_last_pass_counts, ceilings_hold_for_what_an_archive_brings,
 	sizes_beyond_counting_harm_nobody, an_archive_that_holds_a_file_twice_delivers_nothing,
 	missing_may_be_fine, an_existing_file_is_replaced_only_by_force)
