@@ -42,7 +42,7 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 	int code;
 	const struct sbx_option table[] = {
 		{ "follow", 'f', SBX_OPTION_FLAG, &follow },
-		{ "tail", 'n', SBX_OPTION_COUNT, &tail },
+		{ "tail", 'n', SBX_OPTION_LINES, &tail },
 		{ "timeout", 0, SBX_OPTION_MS, &tool->timeout_ms },
 		{ 0 },
 	};

@@ -22,13 +22,15 @@ void sbx_list_finish(struct sbx_list *list)
 	*list = (struct sbx_list){ 0 };
 }
 
-/* Decimal with at most nine places, scaled: exact where strtod would not be. */
+/* Decimal, scaled: exact where strtod would not be. What is beyond the last place rounds up, so
+ * that a little is never nothing. */
 static bool scaled(const char *text, int places, int64_t *out)
 {
 	char whole[32];
 	const char *point = strchr(text, '.');
 	size_t length = point ? (size_t)(point - text) : strlen(text);
 	long long units, value = 0;
+	bool rest = false;
 	if (length >= sizeof(whole))
 		return false;
 	memcpy(whole, text, length);
@@ -45,23 +47,26 @@ static bool scaled(const char *text, int places, int64_t *out)
 		if (*digit < '0' || *digit > '9')
 			return false;
 		factor /= 10;
-		value += (*digit - '0') * factor; /* beyond the last place it adds nothing */
+		value += (*digit - '0') * factor;
+		rest |= !factor && *digit != '0';
 	}
 	if (point && !point[1])
 		return false;
-	*out = value;
+	*out = value + rest;
 	return true;
 }
 
 static int set(const struct sbx_tool *tool, const struct sbx_option *option, const char *value,
 	struct sbx_error *err)
 {
-	static const char *const wants[] = { [SBX_OPTION_COUNT] = "a whole number",
-		[SBX_OPTION_BYTES] = "a size such as 512m",
-		[SBX_OPTION_SECONDS] = "a time such as 90s, 15m or 24h",
-		[SBX_OPTION_MS] = "seconds such as 2.5",
-		[SBX_OPTION_CPUS] = "a number of CPUs such as 0.5" };
+	static const char *const wants[] = { [SBX_OPTION_LINES] = "a whole number",
+		[SBX_OPTION_COUNT] = "a whole number above zero",
+		[SBX_OPTION_BYTES] = "a size above zero, such as 512m",
+		[SBX_OPTION_SECONDS] = "a time above zero, such as 90s, 15m or 24h",
+		[SBX_OPTION_MS] = "seconds above zero, such as 2.5",
+		[SBX_OPTION_CPUS] = "a number of CPUs above zero, such as 0.5" };
 	long long number = 0;
+	int64_t scaled_number = 0;
 	bool good = true;
 	switch (option->type) {
 	case SBX_OPTION_FLAG:
@@ -73,6 +78,7 @@ static int set(const struct sbx_tool *tool, const struct sbx_option *option, con
 	case SBX_OPTION_LIST:
 		sbx_list_add(option->target, value);
 		return 0;
+	case SBX_OPTION_LINES:
 	case SBX_OPTION_COUNT:
 		good = sbx_text_to_int64(value, &number);
 		break;
@@ -83,15 +89,16 @@ static int set(const struct sbx_tool *tool, const struct sbx_option *option, con
 		good = sbx_text_to_seconds(value, &number);
 		break;
 	case SBX_OPTION_MS:
-		good = scaled(value, 3, option->target);
-		number = *(int64_t *)option->target;
+		good = scaled(value, 3, &scaled_number);
+		number = scaled_number;
 		break;
 	case SBX_OPTION_CPUS:
-		good = scaled(value, 9, option->target);
-		number = *(int64_t *)option->target;
+		good = scaled(value, 9, &scaled_number);
+		number = scaled_number;
 		break;
 	}
-	if (!good)
+	/* Nought of a bound would be read as none by one command and as the default by another. */
+	if (!good || (!number && option->type != SBX_OPTION_LINES))
 		return sbx_fail(err, EINVAL, "--%s wants %s, not '%s' (sbxfs help %s)",
 			option->name, wants[option->type], value, tool->command->name);
 	*(int64_t *)option->target = number;

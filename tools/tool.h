@@ -52,13 +52,15 @@ struct sbx_tool {
 };
 
 enum sbx_option_type {
-	SBX_OPTION_FLAG,    /* bool */
-	SBX_OPTION_TEXT,    /* const char * */
-	SBX_OPTION_LIST,    /* struct sbx_list */
-	SBX_OPTION_COUNT,   /* int64_t, a whole number >= 0 */
+	SBX_OPTION_FLAG,  /* bool */
+	SBX_OPTION_TEXT,  /* const char * */
+	SBX_OPTION_LIST,  /* struct sbx_list */
+	SBX_OPTION_LINES, /* int64_t, a whole number >= 0 */
+	/* The rest are above zero. */
+	SBX_OPTION_COUNT,   /* int64_t, a whole number */
 	SBX_OPTION_BYTES,   /* int64_t: 512m */
 	SBX_OPTION_SECONDS, /* int64_t: 90, 15m, 24h */
-	SBX_OPTION_MS,	    /* int64_t milliseconds, given in seconds, fractions allowed */
+	SBX_OPTION_MS,	    /* int64_t milliseconds, given in seconds; fractions round up */
 	SBX_OPTION_CPUS,    /* int64_t nano CPUs: 0.5 */
 };
 struct sbx_option {

@@ -124,19 +124,28 @@ int64_t sbx_clock_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* A bound past the end of the clock ends there. */
+static int64_t ends_ms(int64_t timeout_ms)
+{
+	int64_t now_ms = sbx_clock_ms();
+	return timeout_ms < INT64_MAX - now_ms ? now_ms + timeout_ms : INT64_MAX;
+}
+
 struct sbx_call sbx_call_within(int64_t timeout_ms, struct sbx_cancel *cancel)
 {
 	struct sbx_call call = { .cancel = cancel };
 	if (timeout_ms > 0)
-		call.deadline_ms = sbx_clock_ms() + timeout_ms;
+		call.deadline_ms = ends_ms(timeout_ms);
 	return call;
 }
 
 struct sbx_call sbx_call_shorter(const struct sbx_call *call, int64_t timeout_ms)
 {
 	struct sbx_call shorter = call ? *call : (struct sbx_call){ 0 };
-	int64_t deadline_ms = sbx_clock_ms() + timeout_ms;
-	if (timeout_ms > 0 && (!shorter.deadline_ms || deadline_ms < shorter.deadline_ms))
+	if (timeout_ms <= 0)
+		return shorter;
+	int64_t deadline_ms = ends_ms(timeout_ms);
+	if (!shorter.deadline_ms || deadline_ms < shorter.deadline_ms)
 		shorter.deadline_ms = deadline_ms;
 	return shorter;
 }

@@ -81,6 +81,8 @@ test_a_bad_run() {
 	VERB=run wrong 12 fifo --image "$IMAGE" --in fifo
 	for option in --max-file=65m --max-total=1g --max-files=257; do VERB=run wrong 12 ceiling --image "$IMAGE" $option; done
 	VERB=run wrong 2 --max-output --image "$IMAGE" --max-output lots
+	for option in --timeout=0 --timeout=0.0 --max-output=0 --max-file=0 --max-files=0; do VERB=run wrong 2 "${option%=*}" --image "$IMAGE" $option; done
+	VERB=create wrong 2 --pull-timeout --image "$IMAGE" --pull-timeout 0
 	VERB=run wrong 2 unknown --image "$IMAGE" --name "$(full x)"
 	same 'the engine' "$(objects)" "$before"
 	# Reported by the engine only when it is asked for the sandbox.

@@ -228,6 +228,20 @@ test_bounds_end_nothing_foreign() {
 	done
 }
 
+# A bound of nought is none of the two things that it could mean; a little is not nothing, and very much no overflow.
+test_bounds_of_nought() {
+	local option
+	for option in --timeout=0 --timeout=0.000 --max-output=0; do
+		expect_exit 2 sbxfs exec "$(full a)" $option -- true
+		one_sentence
+		says "${option%=*}" 'above zero'
+	done
+	make a
+	expect_exit 124 sbxfs exec "$(full a)" --timeout 0.0004 --on-timeout kill -- sleep 60
+	make a
+	expect_exit 0 sbxfs exec "$(full a)" --timeout 9223372036854774 -- true
+}
+
 # MAF-136, MAF-36: over the budget of both streams together the sandbox goes and it is said; up to it all is well. What
 # is held here does not grow with what a guest writes.
 test_output_budget() {

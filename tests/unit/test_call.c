@@ -27,6 +27,18 @@ START_TEST(a_child_fires_with_either_parent)
 }
 END_TEST
 
+START_TEST(a_bound_past_the_end_of_the_clock_ends_there)
+{
+	struct sbx_call call = sbx_call_within(INT64_MAX, NULL);
+	ck_assert_int_eq(call.deadline_ms, INT64_MAX);
+	ck_assert_int_gt(sbx_call_left_ms(&call), 0);
+	struct sbx_call shorter = sbx_call_shorter(NULL, INT64_MAX - 1);
+	ck_assert_int_eq(shorter.deadline_ms, INT64_MAX);
+	shorter = sbx_call_shorter(&call, 1000);
+	ck_assert_int_le(sbx_call_left_ms(&shorter), 1000);
+}
+END_TEST
+
 START_TEST(a_child_alone_harms_nobody)
 {
 	struct sbx_cancel *parent = sbx_cancel_create();
@@ -105,4 +117,4 @@ END_TEST
 
 UNIT_MAIN("call", a_child_fires_with_either_parent, a_child_alone_harms_nobody,
 	a_token_nobody_polls_takes_no_descriptor, a_descriptor_tells_whenever_it_was_made,
-	a_descriptor_made_meanwhile_tells)
+	a_descriptor_made_meanwhile_tells, a_bound_past_the_end_of_the_clock_ends_there)
