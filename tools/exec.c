@@ -120,7 +120,7 @@ static int parse_on_timeout(const char *text, enum sbx_on_timeout *out, struct s
 static int run(struct sbx_tool *tool, int argc, char **argv)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
-	struct sbx_command command = { .stdin_fd = STDIN_FILENO, .max_output_bytes = 8 << 20 };
+	struct sbx_command command = { .stdin_fd = STDIN_FILENO };
 	struct sbx_list env = { 0 };
 	const char *on_timeout = NULL, *shell = NULL;
 	bool done, no_stdin = false;
@@ -150,6 +150,12 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 	}
 	if (parse_on_timeout(on_timeout, &command.on_timeout, &err) < 0)
 		return refuse(tool, &err, sbx_kind_exit_code(err.kind));
+	if (command.detach && (command.timeout_ms || on_timeout || command.max_output_bytes)) {
+		sbx_fail(&err, EINVAL,
+			"--timeout, --on-timeout and --max-output bound a command that is waited "
+			"for, and do not go with --detach");
+		return refuse(tool, &err, sbx_kind_exit_code(err.kind));
+	}
 	const char *const by_shell[] = { "sh", "-c", shell, NULL };
 	command.argv = shell ? by_shell : tool->rest;
 	command.env = env.items;
@@ -167,7 +173,8 @@ const struct sbx_tool_command sbx_tool_exec = {
 	"ours.",
 	"\n  --timeout SECONDS      then the sandbox is removed (exit 124)\n"
 	"  --on-timeout kill      … or all its processes are killed and its outputs stay readable\n"
-	"  --cwd DIR  --env K=V  -d, --detach\n"
+	"  --cwd DIR  --env K=V\n"
+	"  -d, --detach           does not wait for it, nor bound it\n"
 	"  --max-output 8m        stdout and stderr together; over it the sandbox is removed (exit "
 	"125)\n"
 	"  --shell STRING         runs sh -c STRING\n"

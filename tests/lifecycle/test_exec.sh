@@ -228,6 +228,18 @@ test_bounds_end_nothing_foreign() {
 	done
 }
 
+# MAF-137: nothing holds a detached command to a bound, so none is taken.
+test_a_detached_command_takes_no_bounds() {
+	local option
+	for option in --timeout=5 --on-timeout=kill --max-output=1m; do
+		expect_exit 2 sbxfs exec "$(full a)" -d $option -- true
+		one_sentence
+		says "${option%=*}" --detach
+	done
+	make a
+	expect_exit 0 sbxfs exec "$(full a)" -d -- true
+}
+
 # A bound of nought is none of the two things that it could mean; a little is not nothing, and very much no overflow.
 test_bounds_of_nought() {
 	local option
