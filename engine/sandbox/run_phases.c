@@ -6,6 +6,7 @@
 #include "acquiring.h"
 #include "command_kill.h"
 #include "landing.h"
+#include "outputs.h"
 #include "upload_send.h"
 
 #include <sbx/dispose.h>
@@ -103,10 +104,11 @@ static int list_inputs(struct sbx_run_state *state, struct sbx_error *err)
 	struct sbx_upload_options options = { .max_file_bytes = ceilings.max_file_bytes,
 		.max_total_bytes = ceilings.max_total_bytes,
 		.max_files = ceilings.max_files };
+	const char *declared = state->spec.in_dir ? state->spec.in_dir : SBX_IN_DEFAULT;
+	cleanup_free char *in_dir = NULL;
+	int result = sbx_in_dir_parse(declared, &in_dir, err);
 	/* As the sandbox will be, as far as a destination is judged by it. */
-	struct sbx_sandbox wanted = { .container.name = state->name,
-		.in_dir = (char *)(state->spec.in_dir ? state->spec.in_dir : "in") };
-	int result = 0;
+	struct sbx_sandbox wanted = { .container.name = state->name, .in_dir = in_dir };
 	for (size_t i = 0; result == 0 && i < run->input_count; i++) {
 		const char *dest = run->inputs[i].dest;
 		cleanup_free char *below = dest && *dest ? sbx_printf("%s/%s", wanted.in_dir, dest)

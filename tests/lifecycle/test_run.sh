@@ -41,6 +41,14 @@ test_deadline() {
 	none_left
 }
 
+# An in dir typed with a slash at its end is the same in dir.
+test_an_in_dir_with_a_slash() {
+	echo given >f
+	run_json 0 --in-dir inbox/ --in f -- cat inbox/f
+	same 'what was given' "$(field .stdout)" given
+	run_json 0 --in-dir inbox/ --in f:sub -- cat inbox/sub/f
+}
+
 there_is_one() { [ -n "$(ours)" ]; }
 
 # AIR-02: a reader that takes nothing (`| less`) holds up neither the bound nor Ctrl-C, and nothing stays.
