@@ -193,6 +193,19 @@ char *sbx_capability_name(const char *text)
 	return name;
 }
 
+/* Of two of these Docker lets the last win, and what is told and compared knows no order. */
+static int check_once(const struct sbx_spec *spec, const char *prefix, struct sbx_error *err)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < spec->security_opt_count; i++)
+		count += strncmp(spec->security_opts[i], prefix, strlen(prefix)) == 0;
+	if (count > 1)
+		return sbx_fail(err, EINVAL,
+			"--security-opt %s is given %zu times: only one of them could hold", prefix,
+			count);
+	return 0;
+}
+
 static int check_hardening(const struct sbx_spec *spec, struct sbx_error *err)
 {
 	for (size_t i = 0; i < spec->cap_add_count; i++) {
@@ -211,6 +224,11 @@ static int check_hardening(const struct sbx_spec *spec, struct sbx_error *err)
 		if (rc < 0)
 			return rc;
 	}
+	int once = check_once(spec, "seccomp=", err);
+	if (once == 0)
+		once = check_once(spec, "apparmor=", err);
+	if (once < 0)
+		return once;
 	if (spec->read_only)
 		return sbx_fail(err, EOPNOTSUPP,
 			"--read-only: no engine gives a read-only root a writable work dir without "

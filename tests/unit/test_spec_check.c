@@ -165,6 +165,14 @@ START_TEST(hardening_cannot_be_taken_back)
 	}
 	option = "seccomp=unconfined";
 	accepted(&spec);
+	const char *twice[] = { "seccomp=unconfined", "label=disable", "seccomp=unconfined" };
+	spec.security_opts = twice;
+	spec.security_opt_count = 2;
+	accepted(&spec);
+	spec.security_opt_count = 3;
+	refused(&spec, EINVAL, "seccomp= is given 2 times");
+	twice[0] = twice[2] = "apparmor=unconfined";
+	refused(&spec, EINVAL, "apparmor= is given 2 times");
 	spec.security_opt_count = 0;
 	const char *cap = "ALL";
 	spec.cap_add = &cap;
