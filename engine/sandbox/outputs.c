@@ -37,6 +37,16 @@ static const char *kernel_place(const char *absolute)
 	return NULL;
 }
 
+/* What the mount shows in every sandbox's directory: a guest's file of that name could not be seen.
+ */
+static int check_not_ours(const char *path, const char *what, struct sbx_error *err)
+{
+	if (same_or_below(path, ".sbxfs"))
+		return sbx_fail(err, EINVAL, "%s '%s' lies in .sbxfs, whose files are sbxfs's own",
+			what, path);
+	return 0;
+}
+
 int sbx_workdir_parse(const char *text, char **out, struct sbx_error *err)
 {
 	if (text[0] != '/')
@@ -64,6 +74,8 @@ int sbx_in_dir_parse(const char *text, char **out, struct sbx_error *err)
 	cleanup_free char *path = without_final_slash(text);
 	if (sbx_guest_path_check(path, true, err) < 0)
 		return sbx_wrap(err, "in dir '%s'", text);
+	if (check_not_ours(path, "in dir", err) < 0)
+		return -EINVAL;
 	*out = steal(&path);
 	return 0;
 }
@@ -77,6 +89,8 @@ static int parse_one(
 	out->path = sbx_strndup(text, strlen(text) - (out->directory ? 1 : 0));
 	if (sbx_guest_path_check(out->path[0] ? out->path : "/", true, err) < 0)
 		return sbx_wrap(err, "output '%s'", text);
+	if (check_not_ours(out->path, "output", err) < 0)
+		return -EINVAL;
 	cleanup_free char *absolute = sbx_printf("%s/%s", workdir, out->path);
 	const char *place = kernel_place(absolute);
 	if (place)

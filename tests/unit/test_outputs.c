@@ -40,8 +40,10 @@ START_TEST(refuses_each_bad_one_by_its_rule)
 		{ "../x", NULL, EXDEV }, { "a/../b", NULL, EXDEV }, { "a//b", NULL, EINVAL },
 		{ ".", NULL, EINVAL }, { "./a", NULL, EINVAL }, { "a/.", NULL, EINVAL },
 		{ "in", NULL, EINVAL }, { "in/x", NULL, EINVAL }, { "in/", NULL, EINVAL },
-		{ "bad\xff", NULL, EILSEQ }, { "a", "a", EINVAL }, { "a", "a/", EINVAL },
-		{ "a/", "a/b", EINVAL }, { "a/b", "a/", EINVAL }, { "a", "a/b", EINVAL } };
+		{ ".sbxfs", NULL, EINVAL }, { ".sbxfs/", NULL, EINVAL },
+		{ ".sbxfs/x", NULL, EINVAL }, { "bad\xff", NULL, EILSEQ }, { "a", "a", EINVAL },
+		{ "a", "a/", EINVAL }, { "a/", "a/b", EINVAL }, { "a/b", "a/", EINVAL },
+		{ "a", "a/b", EINVAL } };
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct sbx_error err = SBX_ERROR_INIT;
 		int rc = parse(rows[i].first, rows[i].second, &err);
@@ -49,6 +51,19 @@ START_TEST(refuses_each_bad_one_by_its_rule)
 			rows[i].second ? rows[i].second : "", rc, err.message);
 		ck_assert_msg(strstr(err.message, "output") != NULL, "%s", err.message);
 	}
+}
+END_TEST
+
+START_TEST(our_own_directory_is_no_in_dir)
+{
+	char *out = NULL;
+	ck_assert_int_eq(sbx_in_dir_parse(".sbxfs", &out, NULL), -EINVAL);
+	ck_assert_int_eq(sbx_in_dir_parse(".sbxfs/in/", &out, NULL), -EINVAL);
+	ck_assert_ptr_null(out);
+	ck_assert_int_eq(sbx_in_dir_parse(".sbxfsx/", &out, NULL), 0);
+	ck_assert_str_eq(out, ".sbxfsx");
+	free(out);
+	ck_assert_int_eq(parse(".sbxfsx/", "a/.sbxfs", NULL), 0);
 }
 END_TEST
 
@@ -102,5 +117,6 @@ START_TEST(work_dir_is_absolute_and_below_the_root)
 }
 END_TEST
 
-UNIT_MAIN("outputs", takes_files_and_directories, refuses_each_bad_one_by_its_rule, bounds_lengths,
-	knows_neighbours_from_parents, work_dir_is_absolute_and_below_the_root)
+UNIT_MAIN("outputs", takes_files_and_directories, refuses_each_bad_one_by_its_rule,
+	our_own_directory_is_no_in_dir, bounds_lengths, knows_neighbours_from_parents,
+	work_dir_is_absolute_and_below_the_root)
