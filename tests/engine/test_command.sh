@@ -124,6 +124,27 @@ test_MAF_137_a_detached_command_outlives_its_call() {
 	same 'its end' "$(in_guest a cat /work/done)" 0
 }
 
+# MAF-98: a command runs once, whatever it says: words like the engines' of a paused container are the guest's, and no reason to
+# run it again; nor is a window that a mount opens meanwhile.
+test_MAF_98_a_command_runs_once() {
+	start
+	in_guest a sh -c 'mkdir -p /work/out; echo text >/work/out/f'
+	mount_up
+	local n
+	for n in 1 2 3 4 5; do
+		touch "$(guest_root a)/work/out/f"
+		cat "$(box a)/out/f" >/dev/null &
+		expect_exit 1 sbxfs exec "$(full a)" -- sh -c '
+			echo run >>/work/runs
+			echo "Error response from daemon: Container $0 is paused, unpause the container before exec" >&2
+			echo "{\"message\":\"container $0 is paused; can only create exec sessions on running containers: container state improper\"}"
+			exit 1' "$(full a)"
+		has "what it said" "$ERR $OUT" 'is paused, unpause the container before exec'
+		same "after $n commands" "$(in_guest a grep -c run /work/runs)" $n
+		wait $!
+	done
+}
+
 test_paused_and_absent_are_said() {
 	start
 	d pause "$(full a)" >/dev/null
