@@ -149,3 +149,125 @@ threads = [threading.Thread(target=look, args=(i,)) for i in (1, 2)]
 		mount_down # closes what is open
 	done
 }
+
+# stalled_get NAME PATH: somebody's transfer whose reader takes nothing; its pid is in $STALLED.
+stalled_get() {
+	mkfifo stalled.fifo
+	exec 5<>stalled.fifo
+	curl -sS --unix-socket "${DOCKER_HOST#unix://}" "http://engine/v1.41/containers/$(full "$1")/archive?path=$2" >stalled.fifo 5<&- &
+	STALLED=$!
+	wait_for 10 python3 -c 'import select; exit(bool(select.select([], [5], [], 0)[1]))'
+}
+
+# A reader that takes one byte of a large file and then nothing for long holds up neither the guest, nor a command of ours, nor the
+# docker client: the bytes wait on this host. Premise, on Docker: behind a transfer that waits for its reader inspect does not answer.
+test_a_reader_that_dawdles_costs_nothing() {
+	files_start 1
+	attacker_start a counter /tmp/count
+	in_guest a truncate -s 256M /work/out/large
+	if engine_is docker; then
+		stalled_get a /work/out/large
+		! timeout 3 docker inspect "$(full a)" </dev/null >/dev/null 2>&1 || fail 'inspect answers behind a stalled transfer, which proves nothing'
+		kill -KILL $STALLED
+	fi
+	mount_up
+	timeout $((60 * SLOW)) python3 -c '
+import os, sys, time
+fd = os.open(sys.argv[1], os.O_RDONLY)
+assert os.read(fd, 1) == b"\0"
+open("begun", "w").close()
+while not os.path.exists("go-on"):
+    time.sleep(0.05)
+size = 1
+while piece := os.read(fd, 1 << 20):
+    size += len(piece)
+print(size)' "$(box a)/out/large" </dev/null >size &
+	local reader=$! began
+	wait_for 20 test -e begun
+	began=$(now_ms)
+	d inspect "$(full a)" >/dev/null
+	within 8000 "$began" 'inspect beside a reader that dawdles'
+	began=$(now_ms)
+	expect_exit 0 sbxfs exec "$(full a)" -- true
+	within 8000 "$began" 'a command beside it'
+	wait_for 8 guest_runs_within 300 a
+	touch go-on
+	wait $reader
+	same 'bytes of the slow reader' "$(cat size)" $((256 << 20))
+}
+
+# Over max_frozen_bytes a file is moved while the guest runs, and right. Premise: without it the guest stands still for as long as the
+# engine takes to answer.
+test_large_files_are_moved_unfrozen() {
+	local limit id sum
+	proxy_up
+	files_start 1
+	attacker_start a counter /tmp/count
+	in_guest a sh -c 'head -c 20000000 /dev/urandom >/work/out/large'
+	id=$(sandbox_id a) sum=$(in_guest a sha256sum /work/out/large | cut -d' ' -f1)
+	for limit in 0 1m; do
+		mount_up -o max_frozen_bytes=$limit
+		stat "$(box a)/out/large" >/dev/null
+		wait_for 5 windows_are_closed
+		proxy_stall "GET /v1.41/containers/$id/archive"
+		timeout $((60 * SLOW)) sha256sum "$(box a)/out/large" >read.$limit </dev/null &
+		local reader=$!
+		sleep 2
+		case $limit in
+		0) ! guest_runs_within 1000 a || fail 'the guest runs while its file is moved, which proves nothing' ;;
+		*) guest_runs_within 1000 a || fail 'the guest is frozen while its large file is moved' ;;
+		esac
+		proxy_flow
+		wait $reader
+		same "max_frozen_bytes=$limit" "$(cut -d' ' -f1 read.$limit)" "$sum"
+		mount_down
+	done
+}
+
+# The guest rewrites such a file in place, one byte value a time: a read is one value, or ESTALE, and never a mixture. Premise: the
+# archive itself holds two values now and then.
+test_large_files_that_change_are_never_mixed() {
+	files_start 1
+	in_guest a sh -c 'cat >/work/rewrite.sh <<-"E"
+		v=A
+		while :; do
+			head -c 33554432 /dev/zero | tr "\0" $v | dd of=/work/out/large conv=notrunc bs=65536 2>/dev/null
+			case $v in A) v=B ;; *) v=A ;; esac
+			[ ! -e /work/slowly ] || sleep 2
+		done
+	E
+	head -c 33554432 /dev/zero | tr "\0" A >/work/out/large; setsid sh /work/rewrite.sh >/dev/null 2>&1 &'
+	sleep 1
+	timeout $((60 * SLOW)) python3 -c '
+import subprocess, sys
+for attempt in range(1, 31):
+    tar = subprocess.run(["curl", "-sS", "--max-time", "20", "--unix-socket", sys.argv[1], sys.argv[2]], capture_output=True).stdout
+    body = tar[512:512 + (1 << 25)]
+    if body.count(b"A") and body.count(b"B"):
+        sys.exit(print("premise: a mixture at attempt", attempt))
+sys.exit("no mixture in 30 archives, which proves nothing")' "${DOCKER_HOST#unix://}" "http://engine/v1.41/containers/$(full a)/archive?path=/work/out/large" </dev/null
+	mount_up -o max_frozen_bytes=1m,entry_timeout=0
+	timeout $((90 * SLOW)) python3 -c '
+import errno, os, sys, time
+box, slowly = sys.argv[1:]
+good = refused = 0
+until = time.monotonic() + 10
+while time.monotonic() < until or not (good and refused):
+    if time.monotonic() > until + 40:
+        break
+    if refused and not os.path.exists(slowly):
+        open(slowly, "w").close()
+    try:
+        with open(box, "rb") as file:
+            data = file.read()
+    except OSError as failure:
+        if failure.errno not in (errno.ESTALE, errno.EIO):
+            sys.exit("unexpected: %s" % failure)
+        refused += 1
+        continue
+    if len(data) != 1 << 25 or data.count(data[:1]) != len(data):
+        sys.exit("a mixture: %d bytes, %d of the first value" % (len(data), data.count(data[:1])))
+    good += 1
+print("measured: reads right=%d refused=%d" % (good, refused))
+sys.exit(0 if good and refused else "nothing was read, or nothing refused")' "$(box a)/out/large" "$(guest_root a)/work/slowly" </dev/null
+}
