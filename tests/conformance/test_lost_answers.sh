@@ -54,3 +54,74 @@ test_a_lost_answer_to_an_unpause() {
 	guest_is_well
 	mount_down
 }
+
+# MAF-97: a pause that timed out and takes effect afterwards is still owed its resume. Of two sandboxes one has its pause held by
+# the way to the engine until we have given up on it; in the other somebody's transfer that stalls holds Docker's lock for as long,
+# behind which Docker carries the pause out that nobody waits for any more. Premise: the reads were refused for want of a window,
+# and the first guest was seen frozen later.
+test_a_pause_that_comes_late_is_undone() {
+	local seen late=0 end id locked='' given_up
+	given_up=$(sed -n 's/^#define SBX_WINDOW_PAUSE_MS \([0-9]*\).*/\1/p' "$SBXFS_TOP/engine/files/window_inside.h")
+	proxy_up
+	for each in box held; do
+		sandbox_start $each out/
+		guest_write $each out/x text
+		attacker_start $each counter /tmp/count
+		wait_for 5 guest_runs_within 1000 $each
+	done
+	id=$(sandbox_id box)
+	in_guest held truncate -s 200M /work/out/large
+	mount_up -o deadline=3
+	ls "$(box box)/out" "$(box held)/out" >/dev/null
+	proxy_stall "/$id/pause"
+	SECONDS=0
+	if engine_is docker; then
+		# Its reader takes nothing: a pipe that nobody empties.
+		mkfifo stalled
+		exec 5<>stalled
+		curl -sS --unix-socket "${ENGINE_HOST#unix://}" "http://engine/v1.41/containers/$(sandbox_id held)/archive?path=/work/out/large" >stalled 5<&- &
+		locked=$!
+		wait_for 10 python3 -c 'import select; exit(bool(select.select([], [5], [], 0)[1]))'
+	fi
+	expect_errno ETIMEDOUT read "$(box box)/out/x"
+	[ -z "$locked" ] || expect_errno ETIMEDOUT read "$(box held)/out/x"
+	sleep $((given_up / 1000 + 1 - SECONDS))
+	guest_runs_within 500 box || fail 'the guest was frozen although its pause is held'
+	proxy_flow
+	[ -z "$locked" ] || kill -KILL $locked
+	end=$(($(now_ms) + 2000))
+	while [ "$(now_ms)" -lt $end ]; do
+		if is_frozen "$(freezer_file box)"; then late=1; break; fi
+		sleep 0.01
+	done
+	[ $late = 1 ] || fail 'the late pause was not seen, which proves nothing'
+	seen=$(now_ms)
+	wait_for 10 guest_runs_within 300 box
+	within 10000 "$seen" 'from the late pause until the guest ran'
+	wait_for 10 guest_runs_within 300 held
+	guest_is_well
+	wait_for 20 is_not_paused held
+	guest_runs_within 500 held || fail 'the guest behind the lock was frozen again'
+	wait_for 20 reads_text "$(box box)/out/x"
+	wait_for 20 reads_text "$(box held)/out/x"
+	mount_down
+}
+reads_text() { [ "$(cat "$1")" = text ]; }
+
+# MAF-97: a command that cannot get its window resumed leaves it to the guardian, which goes on when the command has ended. Premise:
+# the guest was frozen then.
+test_a_resume_outlives_its_command() {
+	counting_sandbox
+	proxy_refuse /unpause
+	local began
+	began=$(now_ms)
+	sbxfs get "$(full box)" out/x --to got 2>said || true
+	within 25000 "$began" 'the command'
+	same bytes "$(cat got/x)" text
+	is_frozen "$(freezer_file box)" || fail 'the guest was not left frozen, which proves nothing'
+	began=$(now_ms)
+	rm stall.refuse
+	wait_for 10 guest_runs_within 500 box
+	within 10000 "$began" 'from then until the guest ran'
+	guest_is_well
+}
