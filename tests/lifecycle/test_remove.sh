@@ -1,5 +1,6 @@
 # test_remove.sh: `sbxfs rm NAME`, and removal of what is under in/.
 . "$SBXFS_TOP/tests/lifecycle/life.sh"
+. "$SBXFS_TOP/tests/conformance/attackers.sh"
 
 # MAF-31, MAF-34, MAF-40: at once, by force, never by stop; absence is the engine's word; never a replacement, never a
 # container that is no sandbox.
@@ -64,6 +65,43 @@ test_a_paused_one() {
 	within 8000 "$began" 'removal of a paused one'
 	none_left
 }
+
+# MAF-99: one that a mount reads from, in a window of its own, goes at once by each of the ways: it waits for no reader, at most for
+# what Docker has to move. Premise: the window was open when the removal began.
+test_inside_a_window() {
+	local way began bound reader
+	for way in rm scope reap; do
+		make $way --thread $way --output out/
+		guest $way sh -c 'mkdir -p out; truncate -s 300M out/large'
+	done
+	began=$(now_ms)
+	api "/containers/$(id_of rm)/archive?path=/work/out/large" -o /dev/null
+	bound=$(($(now_ms) - began + 4000))
+	echo "measured: a removal may take $bound ms"
+	mount_up
+	for way in rm scope reap; do
+		stat "$(box $way)/out/large" >/dev/null
+		wait_for 5 runs_on $way
+		cat "$(box $way)/out/large" >/dev/null 2>&1 &
+		reader=$!
+		wait_for 10 stands_still $way
+		began=$(now_ms)
+		case $way in
+		rm) expect_exit 0 sbxfs rm "$(full rm)" ;;
+		scope) expect_exit 0 sbxfs rm --scope "$PREFIX" --thread scope ;;
+		reap) expect_exit 0 sbxfs reap --older-than 1s --scope "$PREFIX" ;;
+		esac
+		within $bound "$began" "measured: $way in a window"
+		gone "$(full $way)" || fail "$way: it is still there"
+		wait_for 10 has_ended $reader
+		wait_for 5 test ! -e "$(box $way)"
+	done
+	none_left
+	mount_down
+}
+stands_still() { is_frozen "$(freezer_file "$1")"; }
+runs_on() { ! stands_still "$1"; }
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
 
 # MAF-110, MAF-111, MAF-112, MAF-113: in the mount: a link is unlinked and its target stays, a directory needs rmdir and
 # must be empty, a name that looks like an option is a name, and all of it is done as the guest, who may not remove what
