@@ -20,6 +20,7 @@ both() {
 }
 sum_of() { local n total=0; for n in $(grep -o "$1=[0-9]*" root.tally user.tally | sed 's/.*=//'); do total=$((total + n)); done; echo $total; }
 
+# MAF-96: two processes of two users take turns, and each is right.
 test_two_users_share_the_windows() {
 	proxy_up $GROUP
 	sandbox_start box out/
