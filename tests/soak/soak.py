@@ -17,10 +17,11 @@ SBXFS = os.path.realpath(os.environ.get("SBXFS", os.path.join(TOP, "build/tools/
 DEFAULTS = (600, 64, 20, 60) if os.environ.get("SBXFS_LONG") else (75, 16, 6, 25)
 SECONDS, PROCESSES, SANDBOXES, RESTART_S = (list(map(int, sys.argv[1:])) + list(DEFAULTS[len(sys.argv) - 1:]))[:4]
 COMMAND_S = 240  # no command may run longer: several files, each with the mount's deadline of 20 s
+KNOWN_S = 20     # by when the mount must know that a sandbox was replaced, a restart of the engine between
 SETTLE_S = 12    # from the last command to a measurement: windows, workers and the retries of uploads are done
 # What grows is what is left after a rest; a cache that is full has its size already after the warm-up.
 RSS_FACTOR, RSS_SLACK_KB, FD_SLACK = 1.3, 8192, 24
-# The errors of the design (docs/design: who meets what) that an engine which comes and goes may cause.
+# The errors of sbxfs(1) that an engine which comes and goes may cause; that a file is absent never is one of them.
 ALLOWED = {"Host is down": "EHOSTDOWN", "Connection timed out": "ETIMEDOUT", "Stale file handle": "ESTALE", "No such file or directory": "ENOENT",
            "Input/output error": "EIO", "Operation not supported": "EOPNOTSUPP"}
 GUEST = """mkdir -p out in; i=0
@@ -38,6 +39,7 @@ lock = threading.Lock()
 done, errors, problems = collections.Counter(), collections.Counter(), collections.defaultdict(list)
 landed = {}          # (slot, generation, path) -> the bytes whose close was acknowledged
 generation = {}      # slot -> the nonce of the sandbox that is there now
+since = {}           # slot -> when it was made
 slot_locks = [threading.Lock() for _ in range(SANDBOXES)]
 running = threading.Event()   # cleared: no new command begins
 over = threading.Event()
@@ -54,13 +56,28 @@ def sealed(name, path, nonce, size):
     return hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
-def judge(data, name, path, how):
+def settled(slot):
+    """The nonce of a sandbox that the mount must know by now, else None."""
+    return generation.get(slot) if time.time() - since.get(slot, time.time()) > KNOWN_S else None
+
+
+def judge(data, slot, path, how, nonce=None):
+    """NONCE: of the one sandbox of that name whose bytes these may be; what the guest itself rewrites has none."""
+    name = name_of(slot)
     head, _, body = data.partition(b"\n")
-    if hashlib.sha256(body).hexdigest().encode() != head or not body.startswith(f"{name} {path} ".encode()):
-        problem("bytes", f"{how} {name}/{path}: {len(data)} bytes that begin with {data[:60]!r}")
+    begin = f"{name} {path} " + (f"{nonce}\n" if nonce and path != "out/live" else "")
+    if hashlib.sha256(body).hexdigest().encode() != head or not body.startswith(begin.encode()):
+        problem("bytes", f"{how} {name}/{path}: {len(data)} bytes that begin with {data[:60]!r} and {body[:60]!r}, generation {nonce}")
     else:
         with lock:
             done["verified"] += 1
+            done["of one generation"] += bool(nonce)
+
+
+def absent(slot, path, nonce, words):
+    """What was there before and after, and is said not to be."""
+    if nonce and generation.get(slot) == nonce and any("No such file" in line for line in words):
+        problem("absent", f"{name_of(slot)}/{path}, made {time.time() - since[slot]:.0f} s ago: {words[0]}")
 
 
 def engine(*words, seconds=300):
@@ -103,6 +120,7 @@ def make_sandbox(slot):
             if result.returncode:
                 complaints.append(result.stderr.decode(errors="replace").strip()[-300:])
                 return False
+        since[slot] = time.time()
         generation[slot] = nonce
         done["sandboxes"] += 1
         return True
@@ -156,7 +174,7 @@ def restarter():
 # ---- the load
 
 def command(words):
-    """(status, stdout); one that does not end is a problem, and so is an error that nobody may meet."""
+    """(status, stdout, lines of stderr); one that does not end is a problem, and so is an error that nobody may meet."""
     process = subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     busy.add(process)
     try:
@@ -168,12 +186,13 @@ def command(words):
             process.communicate(timeout=10)
         except subprocess.TimeoutExpired:
             problem("stuck", f"{' '.join(words)}: survives SIGKILL")
-        return 1, b""
+        return 1, b"", []
     finally:
         busy.discard(process)
     with lock:
         done[words[0]] += 1
-    for line in err.decode(errors="replace").splitlines():
+    lines = err.decode(errors="replace").splitlines()
+    for line in lines:
         said = re.search(r": ([A-Z][a-z/]+(?: [a-z/]+)*)(?: \(\d+\))?$", line)
         if not said or line.startswith(("rsync error", "rsync warning", "file has vanished", "cannot delete")):
             continue
@@ -181,7 +200,7 @@ def command(words):
             errors[ALLOWED.get(said[1], said[1])] += 1
         if said[1] not in ALLOWED:
             problem("errors", line)
-    return process.returncode, out
+    return process.returncode, out, lines
 
 
 def content(path):
@@ -199,16 +218,21 @@ def load(number):
         slot = random.randrange(SANDBOXES)
         name, path, count = name_of(slot), random.choice(PATHS + ["out/live"] * 4), count + 1
         box, kind = os.path.join(MOUNT, name_of(slot)), random.choice(("find", "cat", "cat", "cat", "cp", "cp", "put", "put", "rm", "rsync"))
+        before = settled(slot)
+        same = lambda: before if before and generation.get(slot) == before else None
         if kind == "find":
-            command(["find", box, "-type", "f"])
+            _, _, said = command(["find", box, "-type", "f"])
+            absent(slot, "", before, [line for line in said if f"‘{box}’" in line or f"'{box}'" in line])
         elif kind == "cat":
-            status, data = command(["cat", f"{box}/{path}"])
+            status, data, said = command(["cat", f"{box}/{path}"])
             if status == 0:
-                judge(data, name, path, "cat")
+                judge(data, slot, path, "cat", same())
+            absent(slot, path, before, said)
         elif kind == "cp":
-            status, _ = command(["cp", f"{box}/{path}", mine + "/copy"])
+            status, _, said = command(["cp", f"{box}/{path}", mine + "/copy"])
             if status == 0:
-                judge(content(mine + "/copy"), name, path, "cp")
+                judge(content(mine + "/copy"), slot, path, "cp", same())
+            absent(slot, path, before, said)
         elif kind == "put":
             nonce, target = generation.get(slot), f"in/w{number}-{count % 3}"
             data = sealed(name, target, nonce, random.choice((10, 4000, 70000)))
@@ -216,7 +240,7 @@ def load(number):
                 file.write(data)
             with lock:
                 landed.pop((slot, nonce, target), None)
-            status, _ = command(["cp", mine + "/new", f"{box}/{target}"])
+            status, _, _ = command(["cp", mine + "/new", f"{box}/{target}"])
             if status == 0 and nonce and generation.get(slot) == nonce:
                 with lock:
                     landed[slot, nonce, target] = data
@@ -234,7 +258,7 @@ def load(number):
                 for file in files:
                     if not file.startswith("."):
                         full = os.path.join(parent, file)
-                        judge(content(full), name, "out/" + os.path.relpath(full, mine + "/tree"), "rsync")
+                        judge(content(full), slot, "out/" + os.path.relpath(full, mine + "/tree"), "rsync", same())
 
 
 # ---- measuring
@@ -278,6 +302,10 @@ def first(kind):
     return f"{len(problems[kind])}: {problems[kind][0]}" if problems[kind] else ""
 
 
+def few(what, least):
+    return f"only {done[what]} {what}, {least} wanted" if done[what] < least else ""
+
+
 def broken_by_engine(name):
     """Docker that is killed between its runtime's pause and its own note of it can never again pause nor resume that container: its
     own client is told so too."""
@@ -303,7 +331,7 @@ def read_all_back():
             continue
         for path in PATHS + ["out/live"]:
             try:
-                judge(content(f"{MOUNT}/{name}/{path}"), name, path, "at the end")
+                judge(content(f"{MOUNT}/{name}/{path}"), slot, path, "at the end", settled(slot))
                 checked += 1
             except OSError as failure:
                 if broken_by_engine(name):
@@ -374,14 +402,16 @@ def run():
     grown = after[0] > before[0] * RSS_FACTOR + RSS_SLACK_KB
     leaked = after[1] > before[1] + FD_SLACK
     results = [
-        verdict("no wrong byte", first("bytes"), f"{done['verified']} files verified"),
+        verdict("no wrong byte", first("bytes") or few("verified", 100) or few("of one generation", 20),
+                f"{done['verified']} files verified, {done['of one generation']} by the sandbox's own nonce"),
+        verdict("nothing that is there is called absent", first("absent")),
         verdict("the next good request is right", first("end") or ("nothing was read" if not checked else ""), f"{checked} read at the end"),
-        verdict("nothing acknowledged is lost", first("lost"), f"{len(landed)} on record"),
+        verdict("nothing acknowledged is lost", first("lost") or ("nothing was acknowledged" if not landed else ""), f"{len(landed)} on record"),
         verdict("only errors of the design", first("errors"), " ".join(f"{k} {v}" for k, v in sorted(errors.items()))),
         verdict("no stuck process", first("stuck"), " ".join(f"{k} {done[k]}" for k in ("find", "cat", "cp", "rm", "rsync"))),
         verdict("memory is flat", f"{before[0]} kB became {after[0]} kB" if grown else "", f"{before[0]} kB, {after[0]} kB at the end"),
         verdict("descriptors are flat", f"{before[1]} became {after[1]}" if leaked else "", f"{before[1]}, {after[1]} at the end: {dict(kinds)}; threads {before[2]}, {after[2]}"),
-        verdict("nobody stays frozen", " ".join(frozen), f"{restarts - 1} restarts of the engine, {done['sandboxes']} sandboxes made, {done['broken']} broken by Docker itself"),
+        verdict("nobody stays frozen", " ".join(frozen) or ("the engine was not restarted" if restarts < 2 else ""), f"{restarts - 1} restarts of the engine, {done['sandboxes']} sandboxes made, {done['broken']} broken by Docker itself"),
     ]
     gone = subprocess.run([SBXFS, "umount", MOUNT], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     try:
