@@ -30,7 +30,7 @@ clean_test() {
 	# shellcheck disable=SC2086 # a list of numbers
 	if [ -n "$pids" ]; then
 		kill -TERM $pids 2>/dev/null
-		for _ in 1 2 3 4 5 6 7 8 9 10; do
+		for _ in $(seq $((10 * ${SBXFS_TEST_SLOW:-1}))); do
 			kill -0 $pids 2>/dev/null || break
 			sleep 0.2
 		done

@@ -68,6 +68,11 @@ run_once() {
 	*) [ -s "$current/why" ] || echo "exit $status; last: $(tail -n 1 "$current/out" | cut -c1-160)" >"$current/why" ;;
 	esac
 	clean_test "$current" || { [ "$status" != 0 ] || { echo 'it left something behind' >"$current/why"; status=1; }; }
+	# Of any process of the test, also one that nobody waited for.
+	if grep -shE '(Address|Leak|Thread)Sanitizer|runtime error:' "$current"/*.log "$current/out" >"$current/sanitizer"; then
+		head -n 1 "$current/sanitizer" >"$current/why"
+		status=1
+	fi
 	return $status
 }
 
