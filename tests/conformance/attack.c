@@ -2,12 +2,14 @@
  * attack.c: the host's side of a race: one operation on one guest path, again and again, counting
  * what leaked.
  *
- *   attack OP SANDBOX PATH COUNT FREEZE SECONDS     OP: read, stat, list, put, uniform
+ *   attack OP SANDBOX PATH COUNT FREEZE SECONDS     OP: read, stat, list, put, replace, uniform
  *
  * FREEZE is always, or never, which takes the guard away: the premise. A leak is, for read, content
  * that begins with "SECRET"; for stat, a size of 4242 bytes; for list, a name that begins with
- * "secret"; for uniform, a file of more than one byte value; put counts none here, the test looks
- * into the guest. With never it ends at the first leak. Prints one line of counts.
+ * "secret"; for uniform, a file of more than one byte value. put writes a new name PATHn each time,
+ * replace writes PATH itself: they count no leak here, the test looks into the guest. With never it
+ * ends at the first leak. Prints one line of counts: good met what is the guest's own; links met a
+ * link, by a refusal with ELOOP or a stat that says so.
  */
 #include "files/guest_exec.h"
 
@@ -24,7 +26,7 @@
 #include <unistd.h>
 
 struct tally {
-	long attempts, good, refused, leaks, hung;
+	long attempts, good, refused, links, leaks, hung;
 };
 
 struct content {
@@ -68,6 +70,10 @@ static int once(struct sbx_plane *plane, const char *op, const char *path, long 
 		struct sbx_stat st = { 0 };
 		int rc = plane->ops->stat(plane, path, &call, &st, err);
 		tally->leaks += rc == 0 && st.size == 4242;
+		if (rc == 0 && st.type == SBX_TYPE_LINK) {
+			tally->links++;
+			tally->good--;
+		}
 		sbx_stat_finish(&st);
 		return rc;
 	}
@@ -84,7 +90,10 @@ static int once(struct sbx_plane *plane, const char *op, const char *path, long 
 		return rc;
 	}
 	char name[4096];
-	(void)snprintf(name, sizeof(name), "%s%ld", path, number);
+	if (strcmp(op, "replace") == 0)
+		(void)snprintf(name, sizeof(name), "%s", path);
+	else
+		(void)snprintf(name, sizeof(name), "%s%ld", path, number);
 	int fd = memfd_create("attack", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, "x", 1) != 1)
 		return -errno;
@@ -133,14 +142,15 @@ int main(int argc, char **argv)
 		tally.attempts++;
 		tally.good += rc == 0;
 		tally.refused += rc < 0;
+		tally.links += rc == -ELOOP;
 		tally.hung += rc == -ETIMEDOUT;
 		if (rc < 0)
 			(void)snprintf(last, sizeof(last), "%s", err.message);
 	}
 	struct sbx_window_counters counters;
 	sbx_window_counters(&counters);
-	printf("attempts=%ld good=%ld refused=%ld leaks=%ld timeouts=%ld windows=%llu\n",
-		tally.attempts, tally.good, tally.refused, tally.leaks, tally.hung,
+	printf("attempts=%ld good=%ld refused=%ld links=%ld leaks=%ld timeouts=%ld windows=%llu\n",
+		tally.attempts, tally.good, tally.refused, tally.links, tally.leaks, tally.hung,
 		(unsigned long long)counters.windows);
 	if (*last)
 		(void)fprintf(stderr, "last refusal: %s\n", last);

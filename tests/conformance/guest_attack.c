@@ -4,6 +4,9 @@
  *
  * guest_attack swap A B: exchanges two names for ever, in bursts
  *
+ * guest_attack relink NAME TARGET: NAME is now a file, now a link to TARGET, for ever, in bursts,
+ * also when somebody replaces it
+ *
  * guest_attack generations FILE SIZE: rewrites FILE in place with one byte value per generation,
  * for ever
  *
@@ -31,6 +34,12 @@
  * name in mid-exchange. Without the rests the engine mostly meets the exchange itself and says "not
  * there".
  */
+static void rest_in_one_state(unsigned *seed)
+{
+	(void)nanosleep(&(struct timespec){ .tv_nsec = rand_r(seed) % 4000000 },
+		NULL); /* cut short is fine */
+}
+
 static int swap(const char *a, const char *b)
 {
 	unsigned seed = (unsigned)getpid();
@@ -41,8 +50,29 @@ static int swap(const char *a, const char *b)
 				return 1;
 			}
 		}
-		(void)nanosleep(&(struct timespec){ .tv_nsec = rand_r(&seed) % 4000000 },
-			NULL); /* cut short is fine */
+		rest_in_one_state(&seed);
+	}
+}
+
+/* What was put in place of the link is gone with the next turn, so that the attack goes on. */
+static int relink(const char *name, const char *target)
+{
+	unsigned seed = (unsigned)getpid();
+	char next[4096];
+	(void)snprintf(next, sizeof(next), "%s.next", name); /* cut is found by rename */
+	for (;;) {
+		for (int burst = rand_r(&seed) % 64; burst >= 0; burst--) {
+			int fd = -1;
+			if (rand_r(&seed) % 2
+					? symlink(target, next) < 0
+					: (fd = open(next, O_WRONLY | O_CREAT | O_EXCL, 0644)) < 0)
+				return 1;
+			if (fd >= 0)
+				(void)close(fd); /* nothing was written */
+			if (rename(next, name) < 0)
+				return 1;
+		}
+		rest_in_one_state(&seed);
 	}
 }
 
@@ -145,6 +175,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 4 && strcmp(argv[1], "swap") == 0)
 		return swap(argv[2], argv[3]);
+	if (argc == 4 && strcmp(argv[1], "relink") == 0)
+		return relink(argv[2], argv[3]);
 	if (argc == 4 && strcmp(argv[1], "generations") == 0)
 		generations(argv[2], strtoul(argv[3], NULL, 10));
 	if (argc == 3 && strcmp(argv[1], "spin") == 0)

@@ -6,16 +6,19 @@ set -uo pipefail
 engine=${1:?usage: run.sh ENGINE [--long]}
 top=$(cd "$(dirname "$0")/../.." && pwd)
 here=$top/tests/conformance
+slow=${SBXFS_TEST_SLOW:-1}
 if [ "${2:-}" = --long ] || [ -n "${SBXFS_LONG:-}" ]; then
-	# 2,000 attempts in all to read, stat and list. The guest gets a twentieth of the time only: nobody waits for it here.
-	export ATTACK_COUNT=${ATTACK_COUNT:-667} ATTACK_SECONDS=${ATTACK_SECONDS:-600} PREMISE_SECONDS=${PREMISE_SECONDS:-300} ATTACK_DUTY=95
-	export KILL_COUNT=${KILL_COUNT:-200} PAUSER_SECONDS=${PAUSER_SECONDS:-100} BUSY_READS=${BUSY_READS:-200}
-	export SBXFS_TEST_SECONDS=${SBXFS_TEST_SECONDS:-1500} SBXFS_SUITE_SECONDS=${SBXFS_SUITE_SECONDS:-10000}
+	# 2,000 attempts to read, stat and list for each place that is swapped: 667 of each.
+	export ATTACK_COUNT=${ATTACK_COUNT:-667} ATTACK_SECONDS=${ATTACK_SECONDS:-1500} PREMISE_SECONDS=${PREMISE_SECONDS:-300}
+	export GENERATION_COUNT=${GENERATION_COUNT:-200} KILL_COUNT=${KILL_COUNT:-200} PAUSER_SECONDS=${PAUSER_SECONDS:-100} BUSY_READS=${BUSY_READS:-200}
+	export SBXFS_TEST_SECONDS=${SBXFS_TEST_SECONDS:-$((slow * 1800 + 120))} SBXFS_SUITE_SECONDS=${SBXFS_SUITE_SECONDS:-14000}
 else
-	export ATTACK_COUNT=${ATTACK_COUNT:-200} ATTACK_SECONDS=${ATTACK_SECONDS:-12} PREMISE_SECONDS=${PREMISE_SECONDS:-20}
-	export KILL_COUNT=${KILL_COUNT:-20} PAUSER_SECONDS=${PAUSER_SECONDS:-10} BUSY_READS=${BUSY_READS:-20}
-	export SBXFS_TEST_SECONDS=${SBXFS_TEST_SECONDS:-120} SBXFS_SUITE_SECONDS=${SBXFS_SUITE_SECONDS:-370}
+	export ATTACK_COUNT=${ATTACK_COUNT:-67} ATTACK_SECONDS=${ATTACK_SECONDS:-150} PREMISE_SECONDS=${PREMISE_SECONDS:-60}
+	export GENERATION_COUNT=${GENERATION_COUNT:-20} KILL_COUNT=${KILL_COUNT:-20} PAUSER_SECONDS=${PAUSER_SECONDS:-10} BUSY_READS=${BUSY_READS:-20}
+	export SBXFS_TEST_SECONDS=${SBXFS_TEST_SECONDS:-$((slow * 210 + 120))} SBXFS_SUITE_SECONDS=${SBXFS_SUITE_SECONDS:-1400}
 fi
+# The guest gets a twentieth of the time only: nobody waits for it here.
+export ATTACK_DUTY=${ATTACK_DUTY:-95}
 export SBXFS=${SBXFS:-$top/build/tools/sbxfs} SBXFS_PRINT='measured|guarded:|premise:'
 # 64 processes at full speed are no neighbours for a CI machine of two cores: `tools/check` runs them, CI does not.
 busy=("$here"/test_busy_guest.sh)
