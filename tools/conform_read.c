@@ -132,6 +132,11 @@ static void p05_library(struct sbx_conform *world, struct sbx_verdict *verdict)
 	refuse_read(world, verdict, &world->main, "link-dir/sub/leaf.txt", ELOOP);
 }
 
+static void p05_mount(struct sbx_conform *world, struct sbx_verdict *verdict)
+{
+	refuse_mounted(verdict, &world->main, "link-dir/sub/leaf.txt", ELOOP, ENOTDIR);
+}
+
 /* The work dir becomes a link and is put back, whatever the probe saw. */
 static bool linked_workdir(struct sbx_conform *world, struct sbx_verdict *verdict, bool on)
 {
@@ -163,6 +168,14 @@ static void p06_library(struct sbx_conform *world, struct sbx_verdict *verdict)
 	if (verdict->result == SBX_VERDICT_PASS)
 		refuse_read(world, verdict, &world->linked, "real/inside.txt", ELOOP);
 	(void)linked_workdir(world, verdict, false); /* a failure is already the verdict */
+}
+
+static void p06_mount(struct sbx_conform *world, struct sbx_verdict *verdict)
+{
+	if (!linked_workdir(world, verdict, true))
+		return;
+	refuse_mounted(verdict, &world->linked, "real/inside.txt", ELOOP, -1);
+	(void)linked_workdir(world, verdict, false); /* as above */
 }
 
 static void p07_library(struct sbx_conform *world, struct sbx_verdict *verdict)
@@ -205,14 +218,44 @@ static void refuse_list(struct sbx_conform *world, struct sbx_verdict *verdict,
 	sbx_listing_finish(&listing);
 }
 
+static void refuse_mounted_list(struct sbx_verdict *verdict,
+	const struct sbx_probe_sandbox *sandbox, const char *path, int want, int want2)
+{
+	cleanup_free char *full = sbx_printf("%s/%s", sandbox->mounted, path);
+	DIR *directory = opendir(full);
+	struct dirent *entry = NULL;
+	int code = errno;
+	if (directory) { /* it may open before its names are asked for: then it gives none */
+		errno = 0;
+		entry = readdir(directory);
+		code = errno;
+	}
+	if (entry)
+		sbx_verdict_fail(verdict, "names came: %s", entry->d_name);
+	else if (sbx_conform_expect(verdict, path, -code, want, want2, NULL))
+		sbx_verdict_pass(verdict, "%s", strerror(code));
+	if (directory)
+		(void)closedir(directory); /* only read from */
+}
+
 static void p09_library(struct sbx_conform *world, struct sbx_verdict *verdict)
 {
 	refuse_list(world, verdict, &world->main, "link-dir");
 }
 
+static void p09_mount(struct sbx_conform *world, struct sbx_verdict *verdict)
+{
+	refuse_mounted_list(verdict, &world->main, "link-dir", ELOOP, ENOTDIR);
+}
+
 static void p10_library(struct sbx_conform *world, struct sbx_verdict *verdict)
 {
 	refuse_list(world, verdict, &world->main, "link-dir/sub");
+}
+
+static void p10_mount(struct sbx_conform *world, struct sbx_verdict *verdict)
+{
+	refuse_mounted_list(verdict, &world->main, "link-dir/sub", ELOOP, ENOTDIR);
 }
 
 static void p11_library(struct sbx_conform *world, struct sbx_verdict *verdict)
@@ -221,6 +264,14 @@ static void p11_library(struct sbx_conform *world, struct sbx_verdict *verdict)
 		return;
 	refuse_list(world, verdict, &world->linked, "real");
 	(void)linked_ancestor(world, verdict, false); /* a failure is already the verdict */
+}
+
+static void p11_mount(struct sbx_conform *world, struct sbx_verdict *verdict)
+{
+	if (!linked_ancestor(world, verdict, true))
+		return;
+	refuse_mounted_list(verdict, &world->linked, "real", ELOOP, -1);
+	(void)linked_ancestor(world, verdict, false); /* as above */
 }
 
 static void p12_library(struct sbx_conform *world, struct sbx_verdict *verdict)
@@ -275,14 +326,15 @@ const struct sbx_probe sbx_conform_read_probes[] = {
 		p02_library, p02_mount },
 	{ "P-03", "a link is never read", "the target may be anything", p03_library, p03_mount },
 	{ "P-04", "stat through a linked parent", "leaks type and size", p04_library, p04_mount },
-	{ "P-05", "read through a linked parent", "leaks bytes", p05_library, NULL },
-	{ "P-06", "the work dir is a link", "the walk must not start below it", p06_library, NULL },
+	{ "P-05", "read through a linked parent", "leaks bytes", p05_library, p05_mount },
+	{ "P-06", "the work dir is a link", "the walk must not start below it", p06_library,
+		p06_mount },
 	{ "P-07", "an ancestor of the work dir is a link", "the walk must start at /", p07_library,
 		p07_mount },
 	{ "P-08", "a plain parent is no escape", "ENOTDIR, not ELOOP", p08_library, p08_mount },
-	{ "P-09", "list a linked directory", "leaks names", p09_library, NULL },
-	{ "P-10", "list through a linked parent", "leaks names", p10_library, NULL },
-	{ "P-11", "list under a linked ancestor", "leaks names", p11_library, NULL },
+	{ "P-09", "list a linked directory", "leaks names", p09_library, p09_mount },
+	{ "P-10", "list through a linked parent", "leaks names", p10_library, p10_mount },
+	{ "P-11", "list under a linked ancestor", "leaks names", p11_library, p11_mount },
 	{ "P-12", "a listing names its links", "hiding them invites a blind read", p12_library,
 		p12_mount },
 	{ 0 },
