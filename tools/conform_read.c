@@ -27,7 +27,7 @@ static void p01_library(struct sbx_conform *world, struct sbx_verdict *verdict)
 		return;
 	long got =
 		sbx_conform_fetch(world, &world->main, "real/inside.txt", out, sizeof(out), &err);
-	if (st.type == SBX_TYPE_FILE && st.size == 6 && got == 6 && strcmp(out, "inside") == 0)
+	if (st.type == SBX_TYPE_FILE && st.size == 6 && got == 6 && strcmp(out, "within") == 0)
 		sbx_verdict_pass(verdict, "6 bytes, a file");
 	else
 		sbx_verdict_fail(verdict, "type %s, size %lld, read %ld", sbx_type_name(st.type),
@@ -39,7 +39,7 @@ static void p01_mount(struct sbx_conform *world, struct sbx_verdict *verdict)
 {
 	char out[64] = "";
 	long got = sbx_conform_slurp(&world->main, "real/inside.txt", out, sizeof(out));
-	if (got == 6 && strcmp(out, "inside") == 0)
+	if (got == 6 && strcmp(out, "within") == 0)
 		sbx_verdict_pass(verdict, "6 bytes");
 	else
 		sbx_verdict_fail(verdict, "read %ld: %s", got, got < 0 ? strerror((int)-got) : out);

@@ -123,7 +123,7 @@ int sbx_conform_guest(struct sbx_conform *world, struct sbx_probe_sandbox *sandb
 static const char plant_main[] =
 	"set -e; cd /sbxfs-conform/work; mkdir -p real real/deep out in in/kept "
 	"../work-outside/sub ../outside;"
-	"printf inside > real/inside.txt; printf plain > plain.txt; printf secret > "
+	"printf within > real/inside.txt; printf plain > plain.txt; printf secret > "
 	"../work-outside/secret.txt;"
 	"printf leaf > ../work-outside/sub/leaf.txt; ln -s ../work-outside link-dir; ln -s "
 	"../work-outside/secret.txt link-file;"
@@ -141,7 +141,7 @@ static int plant(struct sbx_conform *world, struct sbx_error *err)
 			"the image cannot plant the attacks (it needs sh, ln, mkdir, mkfifo): %s",
 			out);
 	if (sbx_conform_guest(world, &world->linked,
-		    "set -e; cd /sbxfs-conform/top/work; mkdir -p real out in; printf inside > "
+		    "set -e; cd /sbxfs-conform/top/work; mkdir -p real out in; printf within > "
 		    "real/inside.txt",
 		    out, sizeof(out)) != 0)
 		return sbx_fail(err, EOPNOTSUPP, "the image cannot plant the attacks: %s", out);
