@@ -302,3 +302,47 @@ test_df_answers() {
 	timeout 10 df "$MNT" "$(box a)" >/dev/null
 	timeout 10 stat -f "$MNT" >/dev/null
 }
+
+# MAF-85: only the very path is absent, the case of its letters included, and none that is like it; what cannot be asked is not absent.
+test_absence_is_of_the_very_path() {
+	local out
+	proxy_up
+	sandbox_start a out/
+	guest_write a out/Out.PNG upper
+	guest_write a 'out/a b' two
+	guest_write a out/f file
+	mount_up
+	out=$(box a)/out
+	same upper "$(cat "$out/Out.PNG")" upper
+	same 'with a space' "$(cat "$out/a b")" two
+	for each in out.png OUT.PNG 'Out?PNG' 'Out.PN.' a b none/x; do
+		expect_errno ENOENT stat "$out/$each"
+		expect_exit 3 sbxfs get "$(full a)" "out/$each" --to got
+	done
+	expect_errno ENOTDIR stat "$out/f/x"
+	guest_write a out/out.png lower
+	wait_for 5 test -e "$out/out.png"
+	same both "$(cat "$out/Out.PNG" "$out/out.png")" upperlower
+	proxy_down
+	! sbxfs get "$(full a)" out/none --to got 2>said || fail 'it was got from no engine'
+	lacks 'what is said of an engine that is gone' "$(cat said)" 'does not exist'
+	sleep 2 # what was listed is no longer believed
+	expect_errno EHOSTDOWN stat "$out/none"
+}
+
+# MAF-91: a listing costs by the names in it. Premise: one of the files read is counted with all its bytes.
+test_a_listing_moves_no_content() {
+	local before
+	sandbox_start a out/
+	in_guest a sh -c 'mkdir -p /work/out; cd /work/out
+		for i in 0 1 2 3 4 5 6 7 8 9; do dd if=/dev/zero of=big$i bs=1M count=0 seek=100 && echo $i >small$i; done; ln -s big0 link' 2>/dev/null
+	mount_up
+	before=$(stats .engine.bytes_in)
+	same names "$(ls -l "$(box a)/out" | awk 'NR > 1 { print $5 }' | sort -n | uniq -c | tr -s ' \n' ' ')" ' 1 0 10 2 10 104857600 '
+	before=$(($(stats .engine.bytes_in) - before))
+	echo "moved for 21 names: $before bytes"
+	[ $before -lt 1048576 ] || fail "$before bytes were moved to list 21 names"
+	before=$(stats .engine.bytes_in)
+	timeout $((60 * SLOW)) cat "$(box a)/out/big3" >/dev/null
+	[ $(($(stats .engine.bytes_in) - before)) -ge 104857600 ] || fail 'premise: the bytes of a file are not counted'
+}

@@ -285,3 +285,27 @@ test_a_stalled_engine_is_not_absence() {
 	proxy_flow
 	expect_exit 0 sbxfs info "$(full a)"
 }
+
+# MAF-98: a command that says, and ends, as if the engine had refused it for a pause has run once, also beside reads that do pause the
+# sandbox; and one that meets somebody's pause has not run at all.
+test_a_command_runs_once() {
+	local n reader
+	make a --output out/
+	in_guest a sh -c 'mkdir -p /work/out; echo x >/work/out/f'
+	mount_up
+	(while :; do touch "$(guest_root a)/work/out/f"; timeout 30 cat "$(box a)/out/f" || :; done) >/dev/null 2>&1 &
+	reader=$!
+	for n in 1 2 3 4 5 6 7 8; do
+		expect_exit 126 sbxfs exec --no-stdin "$(full a)" -- sh -c 'echo x >>/work/count; echo "Container x is paused, unpause the container before exec"; exit 126'
+	done
+	kill $reader
+	wait $reader 2>/dev/null || true
+	[ "$(stats .freezes.windows)" -gt 0 ] || fail 'premise: no read paused the sandbox'
+	same runs "$(in_guest a sh -c 'wc -l </work/count')" 8
+	mount_down
+	d pause "$(full a)" >/dev/null
+	expect_exit 125 sbxfs exec --no-stdin "$(full a)" -- sh -c 'echo x >>/work/count'
+	d unpause "$(full a)" >/dev/null
+	sleep 1
+	same 'runs after a pause of somebody' "$(in_guest a sh -c 'wc -l </work/count')" 8
+}
