@@ -21,7 +21,7 @@ for name in [b"link\nINFO forged line", b"link\x1b[2J"]:
 PYTHON
 }
 verify_names() {
-	timeout -k 2 $((60 * SLOW)) python3 - "$1" "$2" <<'PYTHON'
+	timeout -k 2 $((150 * SLOW)) python3 - "$1" "$2" <<'PYTHON'
 import errno, os, stat, sys
 real, seen = (os.fsencode(a) for a in sys.argv[1:3])
 problems = []
