@@ -69,6 +69,7 @@ plant_secret() {
 }
 own_file() { in_guest "$1" sh -c 'head -c '"${3:-4242}"' /dev/zero | tr "\0" p >"$1"; touch -d @1700000000 "$1"' sh "$2"; }
 
+# MAF-89, MAF-95: the walk and the transfer are two calls, and one window.
 test_parent_swapped_read() {
 	sandbox_start box out/
 	plant_secret box
@@ -78,6 +79,7 @@ test_parent_swapped_read() {
 	guarded_and_premise 'read under a swapped parent' read box out/d/file
 }
 
+# MAF-95
 test_parent_swapped_stat() {
 	sandbox_start box out/
 	plant_secret box
@@ -87,6 +89,7 @@ test_parent_swapped_stat() {
 	guarded_and_premise 'stat under a swapped parent' stat box out/d/file
 }
 
+# MAF-95
 test_parent_swapped_list() {
 	sandbox_start box out/
 	plant_secret box
@@ -97,8 +100,8 @@ test_parent_swapped_list() {
 	guarded_and_premise 'list under a swapped parent' list box out/d/e
 }
 
-# The path itself becomes a link: Podman's GET follows it, Docker's answers with the link, which the archive shows. No engine's
-# stat follows it, and an upload replaces it.
+# The path itself becomes a link. Podman's GET follows it; Docker's looks, then opens, and follows only a link that came in between,
+# which is seldom met. No engine's stat follows it. An upload removes it, then makes the file, and Docker 20.10 follows what came in between.
 last_component() { if engine_is podman; then guarded_and_premise "$@"; else guarded_and_raced "$@"; fi; }
 
 # MAF-89
@@ -128,7 +131,7 @@ test_last_component_swapped_list() {
 	last_component 'list, the last component swapped' list box out/d
 }
 
-# MAF-104
+# MAF-104: the target must keep its bytes, whichever of the two names the engine meets.
 test_last_component_swapped_write() {
 	landed() { in_guest_as_root box sh -c 'cmp -s /victim /victim.was; echo $?'; }
 	sandbox_start box out/
@@ -170,7 +173,7 @@ test_ancestor_swapped_write() {
 	guarded_and_premise 'write under a swapped ancestor' put box in/g
 }
 
-# MAF-104
+# MAF-95, MAF-104: with the engine's root authority it would land where the guest may not write.
 test_parent_swapped_write() {
 	landed() { in_guest_as_root box sh -c 'ls /victim | wc -l'; }
 	sandbox_start box out/

@@ -19,7 +19,7 @@ guest_is_well() {
 	is_not_paused box
 }
 
-# By a command and by a mount, which lives on. Premise: the engine did pause, since the answer to that is what was lost.
+# MAF-97: by a command and by a mount, which lives on. Premise: the engine did pause, since the answer to that is what was lost.
 test_a_lost_answer_to_a_pause() {
 	counting_sandbox
 	proxy_lose /pause
@@ -41,6 +41,7 @@ test_a_lost_answer_to_a_pause() {
 	mount_down
 }
 
+# MAF-97
 test_a_lost_answer_to_an_unpause() {
 	counting_sandbox
 	mount_up

@@ -44,6 +44,7 @@ read_until() {
 	done
 }
 
+# MAF-97: what somebody else paused is theirs to resume.
 test_nobodys_pause_is_undone() {
 	local pauser
 	sandbox_start box out/

@@ -1,4 +1,4 @@
-# test_command.sh: `sbxfs exec`: MAF-130 to MAF-137.
+# test_command.sh: `sbxfs exec`, promise by promise.
 
 # Labelled as one of ours in full: a command's bounds end no other.
 OWNED=(--label "sbxfs.scope=$PREFIX" --label sbxfs.thread=t --label sbxfs.agent=a --label sbxfs.kind=k)

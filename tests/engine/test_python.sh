@@ -1,5 +1,5 @@
 # test_python.sh: functions in sandboxes, docs/python.md: the five live claims, none of which may be skipped, and the
-# failures told apart. AIR-01, AIR-04, AIR-05, AIR-09, AIR-11, AIR-12, AIR-21.
+# failures told apart.
 
 # claim NAME: holds, and leaves no sandbox behind.
 claim() {
@@ -11,9 +11,14 @@ claim() {
 	same 'sandboxes left behind' "$(d ps -aq --filter "label=sbxfs.scope=$PREFIX")" ''
 }
 
+# AIR-12
 test_python_availability() { claim availability; }
+# AIR-01, AIR-21
 test_python_success() { claim success; }
+# AIR-11
 test_python_async_awaited() { claim awaited; }
 test_python_timeout() { claim timeout; }
+# AIR-09
 test_python_network_isolation() { claim network; }
+# AIR-04, AIR-05
 test_python_failures_told_apart() { claim failures; }

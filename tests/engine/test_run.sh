@@ -1,4 +1,4 @@
-# test_run.sh: `sbxfs run`: one fresh sandbox a call and none after it, AIR-01 to AIR-05, OUT-01.
+# test_run.sh: `sbxfs run`: one fresh sandbox a call and none after it.
 
 run() { sbxfs run --json --image sbxfs-test:latest --scope "$PREFIX" "$@"; }
 field() { jq -r "$1" <<<"$OUT"; }

@@ -1,4 +1,4 @@
-# test_transfer.sh: `sbxfs put` and `sbxfs get`: bulk in and out, OUT-01 to OUT-09, and what is planted on either side.
+# test_transfer.sh: `sbxfs put` and `sbxfs get`: bulk in and out, and what is planted on either side.
 
 start() { sandbox_start a out/ report.json link; }
 put() { expect_exit 0 sbxfs put "$(full a)" "$@"; }

@@ -186,6 +186,7 @@ START_TEST(cut_anywhere_is_never_whole)
 }
 END_TEST
 
+/* MAF-87 */
 START_TEST(refuses_malformed_headers)
 {
 	static const struct {
@@ -224,6 +225,7 @@ START_TEST(refuses_malformed_headers)
 }
 END_TEST
 
+/* MAF-87 */
 START_TEST(refuses_malformed_records)
 {
 	static const char *const rows[] = {
@@ -263,6 +265,7 @@ START_TEST(refuses_malformed_records)
 }
 END_TEST
 
+/* MAF-87: 32 headers and 64 KiB. */
 START_TEST(bounds_extension_headers)
 {
 	struct sbx_buffer tar = { 0 };
