@@ -77,6 +77,12 @@ def texts():
     for options in (b"freeze=never,max_file_bytes=10g,state=running,uid=1,umask=022", b"ro,nosuid,x-systemd.automount,_netdev,comment=a\\,b",
                     b"cache_dir=/x,staging_dir=/y,temporary_names=*.swp:~*,deadline=0.5,linger=3", b"=,=x,,", b"engine=unix:///a"):
         seed("mount_options", options)
+    for lines in (b"guest\n1000\nroot:x:0:0:root:/:/bin/sh\nguest:x:1000:1000::/work:/bin/sh\n", b"x\n4294967295\nx:x:4294967295:1:\nx:x:2:-3\nx:x:07:8",
+                  b"staff\n0\nstaff:x:50:\n::::\n:\n\nstaff", b"a\n5\n" + b"a:" * 400 + b"\n" + b"9" * 400):
+        seed("accounts", lines)
+    for lines in (b"\3\x00f\n\x01d\n\x00d/g\n\x02l\n\x03p", b"\3\x01d\n\x00d/x\n\x00y=d/x\n\x00z=y", b"\1\x00a\n\x00a\n\x00b/c\n\x01..\n\x00../x\n\x00/y",
+                  b"\2\x00h=h\n\x00i=j\n\x00j=i", b"\3" + b"\n".join(b"\x01" + b"d/" * i + b"e" for i in range(40))):
+        seed("dir_tree", lines)
     for text in (b"2023-11-14T22:13:20.123456789Z", b"0001-01-01T00:00:00Z", b"9999-12-31T23:59:59+14:00", b"512m", b"9223372036854775807g", b"24h",
                  b"\x1b[31mred\x7f", "‮⁦ \u2028".encode(), b"\xed\xa0\x80\xc0\x80\\"):
         seed("text", text)
