@@ -1,8 +1,8 @@
 /*
  * reap.c: removal by age (MAF-150..156). The inventory comes first and any failure of it deletes
  * nothing; each that has expired is inspected once more, by its id, right before it goes, and is
- * judged by that. Age is the time since creation: it says nothing of use. A container that does not
- * answer is named and keeps nobody else.
+ * judged by that. Age is the time since creation: it says nothing of use. On Podman one container
+ * can keep itself from being listed: then too nothing goes, and it is named (MAF-153).
  */
 #include "reap.h"
 
@@ -67,6 +67,18 @@ static int check_rows(const struct sbx_container_list *list, struct sbx_error *e
 	return 0;
 }
 
+/* An inventory with a gap is none. The others can still be removed by scope, which does not rest on
+ * a whole inventory. */
+static int check_whole(const struct sbx_unanswered *unanswered, struct sbx_error *err)
+{
+	if (!unanswered->count)
+		return 0;
+	return sbx_fail(err, EIO,
+		"the container whose id begins with %s does not let itself be listed (rm --scope "
+		"removes around it)",
+		unanswered->prefixes[0]);
+}
+
 struct sweep {
 	struct sbx_engine *engine;
 	const struct sbx_reap *reap;
@@ -106,8 +118,6 @@ static int look_again(const struct sweep *sweep, struct sbx_removed *row, struct
 static void sweep_one(const struct sweep *sweep, struct sbx_removed *row)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
-	if (row->reason) /* not even listed */
-		return;
 	if (sbx_cancel_fired(sweep->call->cancel)) {
 		row->reason = sbx_strdup("cancelled before it was its turn");
 		return;
@@ -142,6 +152,8 @@ int sbx_reap(struct sbx_engine *engine, const struct sbx_reap *reap, const struc
 	struct sbx_unanswered unanswered;
 	int rc = sbx_list_around(engine, SBX_LABEL_VERSION, sweep.call, &list, &unanswered, err);
 	if (rc == 0)
+		rc = check_whole(&unanswered, err);
+	if (rc == 0)
 		rc = check_rows(&list, err);
 	if (rc < 0) {
 		sbx_container_list_finish(&list);
@@ -156,7 +168,6 @@ int sbx_reap(struct sbx_engine *engine, const struct sbx_reap *reap, const struc
 		removed->age_s = sweep.now_ns / NS - row->created_s;
 	}
 	sbx_container_list_finish(&list);
-	sbx_removals_add_unanswered(out, &unanswered);
 	for (size_t i = 0; i < out->count; i++)
 		sweep_one(&sweep, &out->rows[i]);
 	return sbx_removals_conclude(out, err);

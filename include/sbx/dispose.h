@@ -44,8 +44,9 @@ struct sbx_reap {
 	const char *scope;    /* or NULL */
 	bool dry_run;
 };
-/* Inventory first; any failure of it deletes nothing. Each is re-inspected by id before it goes.
- * Ephemeral and probe containers left by a dead process are collected too. */
+/* Inventory first; any failure of it deletes nothing, one container that keeps itself from being
+ * listed (Podman) included: EIO, and sbx_dispose_scope works around that one. Each is re-inspected
+ * by id before it goes. Ephemeral and probe containers left by a dead process are collected too. */
 int sbx_reap(struct sbx_engine *engine, const struct sbx_reap *reap, const struct sbx_call *call,
 	struct sbx_removals *out, struct sbx_error *err);
 
