@@ -25,7 +25,8 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 		sbx_fail(&err, EINVAL, "--older-than wants an age above zero, such as 24h");
 		return sbx_tool_fail(tool, &err);
 	}
-	if (sbx_removals_check_scope(reap.scope, NULL, &err) < 0)
+	const struct sbx_identity_filter whose = { .scope = reap.scope };
+	if (sbx_removals_check_identity(&whose, &err) < 0)
 		return sbx_tool_fail(tool, &err);
 	if (sbx_tool_open(tool, false, &err) < 0)
 		return sbx_tool_fail(tool, &err);

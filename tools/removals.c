@@ -19,12 +19,17 @@ void sbx_removals_take(struct sbx_removals *removals, struct sbx_removed *row, i
 		removals->removed++;
 }
 
-int sbx_removals_check_scope(const char *scope, const char *thread, struct sbx_error *err)
+int sbx_removals_check_identity(const struct sbx_identity_filter *filter, struct sbx_error *err)
 {
-	if ((scope && !*scope) || (thread && !*thread))
-		return sbx_fail(err, EINVAL,
-			"--%s is empty, and would mean every sandbox that was made without one",
-			scope && !*scope ? "scope" : "thread");
+	const char *const values[] = { filter->scope, filter->thread, filter->agent, filter->kind };
+	static const char *const names[] = { "scope", "thread", "agent", "kind" };
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		if (values[i] && !*values[i])
+			return sbx_fail(err, EINVAL,
+				"--%s is empty, and would mean every sandbox that was made without "
+				"one",
+				names[i]);
+	}
 	return 0;
 }
 

@@ -13,7 +13,7 @@ void sbx_removals_take(struct sbx_removals *removals, struct sbx_removed *row, i
 int sbx_removals_print(const struct sbx_tool *tool, const struct sbx_removals *removals, int result,
 	const struct sbx_error *err);
 
-/* An empty word for scope or thread (an unset variable of a script's) is refused: EINVAL. */
-int sbx_removals_check_scope(const char *scope, const char *thread, struct sbx_error *err);
+/* An empty word (an unset variable of a script's) is refused: EINVAL. */
+int sbx_removals_check_identity(const struct sbx_identity_filter *filter, struct sbx_error *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* rm.c: `sbxfs rm NAME… | --scope S [--thread T]`: force-removes sandboxes, never stops them. */
+/* rm.c: `sbxfs rm NAME… | --scope S [--thread T] [--agent A] [--kind K]`: force-removes sandboxes,
+ * never stops them. */
 #include "tool.h"
 
 #include "removals.h"
@@ -30,11 +31,14 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct sbx_removals removals = { 0 };
-	const char *scope = NULL, *thread = NULL, *instance = NULL;
+	struct sbx_identity_filter filter = { 0 };
+	const char *instance = NULL;
 	bool done;
 	const struct sbx_option table[] = {
-		{ "scope", 0, SBX_OPTION_TEXT, &scope },
-		{ "thread", 0, SBX_OPTION_TEXT, &thread },
+		{ "scope", 0, SBX_OPTION_TEXT, &filter.scope },
+		{ "thread", 0, SBX_OPTION_TEXT, &filter.thread },
+		{ "agent", 0, SBX_OPTION_TEXT, &filter.agent },
+		{ "kind", 0, SBX_OPTION_TEXT, &filter.kind },
 		{ "instance", 0, SBX_OPTION_TEXT, &instance },
 		{ "timeout", 0, SBX_OPTION_MS, &tool->timeout_ms },
 		{ 0 },
@@ -43,12 +47,14 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 		return sbx_tool_fail(tool, &err);
 	if (done)
 		return 0;
-	if (scope ? tool->operands.count != 0 : !tool->operands.count || thread != NULL) {
-		sbx_fail(&err, EINVAL, "either names or --scope [--thread]; usage: sbxfs rm %s",
+	bool narrowed = filter.thread || filter.agent || filter.kind;
+	if (filter.scope ? tool->operands.count != 0 : !tool->operands.count || narrowed) {
+		sbx_fail(&err, EINVAL,
+			"either names or --scope [--thread --agent --kind]; usage: sbxfs rm %s",
 			tool->command->usage);
 		return sbx_tool_fail(tool, &err);
 	}
-	if (sbx_removals_check_scope(scope, thread, &err) < 0)
+	if (sbx_removals_check_identity(&filter, &err) < 0)
 		return sbx_tool_fail(tool, &err);
 	if (instance && tool->operands.count != 1) {
 		sbx_fail(&err, EINVAL, "--instance goes with exactly one name");
@@ -57,8 +63,8 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 	if (sbx_tool_open(tool, false, &err) < 0)
 		return sbx_tool_fail(tool, &err);
 	struct sbx_call call = sbx_tool_call(tool, 120000);
-	int rc = scope ? sbx_dispose_scope(tool->engine, scope, thread, &call, &removals, &err)
-		       : remove_named(tool, instance, &removals, &err);
+	int rc = filter.scope ? sbx_dispose_identity(tool->engine, &filter, &call, &removals, &err)
+			      : remove_named(tool, instance, &removals, &err);
 	int code = sbx_removals_print(tool, &removals, rc, &err);
 	sbx_removals_finish(&removals);
 	return code;
@@ -66,9 +72,12 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 
 const struct sbx_tool_command sbx_tool_rm = {
 	"rm",
-	"NAME… | --scope S [--thread T]",
+	"NAME… | --scope S [--thread T] [--agent A] [--kind K]",
 	"Removes sandboxes at once, with everything in them.",
-	"\n  --instance ID          only if the sandbox of that name is this very container\n"
+	"\n  --scope S              all of that scope, from whichever process they are\n"
+	"  --thread T, --agent A, --kind K\n"
+	"                         only these of the scope; what is not given means every one\n"
+	"  --instance ID          only if the sandbox of that name is this very container\n"
 	"  --timeout SECONDS      for each name, default 30\n\n"
 	"One that is not there is no failure. A container that is no sandbox is never removed "
 	"(exit 12).\n",

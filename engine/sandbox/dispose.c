@@ -109,32 +109,41 @@ int sbx_dispose(struct sbx_engine *engine, const struct sbx_rules *rules, const 
 	return rc;
 }
 
+/* The label's value of what was asked, or NULL for any. */
+static char *wanted(const char *value)
+{
+	return value ? sbx_identity_label(value) : NULL;
+}
+
 static bool labelled(const struct sbx_container_summary *row, const char *key, const char *value)
 {
 	const char *label = sbx_labels_get(row->labels, row->label_count, key);
-	return label && (!value || strcmp(label, value) == 0);
+	return !value || (label && strcmp(label, value) == 0);
 }
 
-int sbx_dispose_scope(struct sbx_engine *engine, const char *scope, const char *thread,
+int sbx_dispose_identity(struct sbx_engine *engine, const struct sbx_identity_filter *filter,
 	const struct sbx_call *call, struct sbx_removals *out, struct sbx_error *err)
 {
 	struct sbx_error local = SBX_ERROR_INIT;
 	err = err ? err : &local;
 	*out = (struct sbx_removals){ 0 };
-	cleanup_free char *scope_label = sbx_identity_label(scope);
-	cleanup_free char *thread_label = thread ? sbx_identity_label(thread) : NULL;
-	cleanup_free char *filter = sbx_printf(SBX_LABEL_SCOPE "=%s", scope_label);
+	cleanup_free char *scope = sbx_identity_label(filter->scope);
+	cleanup_free char *thread = wanted(filter->thread), *agent = wanted(filter->agent),
+			  *kind = wanted(filter->kind);
+	cleanup_free char *asked = sbx_printf(SBX_LABEL_SCOPE "=%s", scope);
 	struct sbx_container_list list = { 0 };
 	struct sbx_unanswered unanswered;
-	int rc = sbx_list_around(engine, filter, call, &list, &unanswered, err);
+	int rc = sbx_list_around(engine, asked, call, &list, &unanswered, err);
 	if (rc < 0)
-		return sbx_wrap(err, "the sandboxes of scope '%s' cannot be listed", scope);
+		return sbx_wrap(err, "the sandboxes of scope '%s' cannot be listed", filter->scope);
 	for (size_t i = 0; i < list.count; i++) {
 		const struct sbx_container_summary *row = &list.rows[i];
-		/* The filter is the engine's; what is removed is decided here. */
-		if (!labelled(row, SBX_LABEL_VERSION, NULL) ||
-			!labelled(row, SBX_LABEL_SCOPE, scope_label) ||
-			(thread && !labelled(row, SBX_LABEL_THREAD, thread_label)))
+		/* The engine filters by the scope; what is removed is decided here. */
+		if (!sbx_labels_get(row->labels, row->label_count, SBX_LABEL_VERSION) ||
+			!labelled(row, SBX_LABEL_SCOPE, scope) ||
+			!labelled(row, SBX_LABEL_THREAD, thread) ||
+			!labelled(row, SBX_LABEL_AGENT, agent) ||
+			!labelled(row, SBX_LABEL_KIND, kind))
 			continue;
 		struct sbx_removed *removed = sbx_removals_add(out, row->id, row->name);
 		struct sbx_error reason = SBX_ERROR_INIT;

@@ -34,9 +34,14 @@ void sbx_removals_finish(struct sbx_removals *removals);
 int sbx_dispose(struct sbx_engine *engine, const struct sbx_rules *rules, const char *name,
 	const char *instance_id, const struct sbx_call *call, struct sbx_removed *out,
 	struct sbx_error *err);
-/* All with that scope (and thread, if not NULL). A failed listing is a failure, not a clean zero.
- */
-int sbx_dispose_scope(struct sbx_engine *engine, const char *scope, const char *thread,
+/* Whose sandboxes: each as it was given at their creation. */
+struct sbx_identity_filter {
+	const char *scope;		   /* never NULL */
+	const char *thread, *agent, *kind; /* NULL: every one */
+};
+/* All of that identity, by their labels, whoever made them. A failed listing is a failure, not a
+ * clean zero. */
+int sbx_dispose_identity(struct sbx_engine *engine, const struct sbx_identity_filter *filter,
 	const struct sbx_call *call, struct sbx_removals *out, struct sbx_error *err);
 
 struct sbx_reap {
@@ -45,8 +50,9 @@ struct sbx_reap {
 	bool dry_run;
 };
 /* Inventory first; any failure of it deletes nothing, one container that keeps itself from being
- * listed (Podman) included: EIO, and sbx_dispose_scope works around that one. Each is re-inspected
- * by id before it goes. Ephemeral and probe containers left by a dead process are collected too. */
+ * listed (Podman) included: EIO, and sbx_dispose_identity works around that one. Each is
+ * re-inspected by id before it goes. Ephemeral and probe containers left by a dead process are
+ * collected too. */
 int sbx_reap(struct sbx_engine *engine, const struct sbx_reap *reap, const struct sbx_call *call,
 	struct sbx_removals *out, struct sbx_error *err);
 

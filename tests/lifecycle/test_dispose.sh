@@ -27,6 +27,32 @@ test_by_scope() {
 	same left "$(d ps -aq --filter "label=sbxfs.label.test=$PREFIX")" ''
 }
 
+# MAF-32: one kind or agent of the scope where it is named, and every one where it is not; a value that nothing was made
+# with removes nothing, and an empty one is refused.
+test_by_kind_and_agent() {
+	create_as "$PREFIX" one a
+	create_as "$PREFIX" one b
+	create_as "$PREFIX" two b
+	expect_exit 0 sbxfs create --scope "$PREFIX" --thread one --kind b --agent x --label test="$PREFIX" --image "$IMAGE"
+	local none
+	for none in --kind=c --agent=y '--agent=x --kind=a'; do
+		# shellcheck disable=SC2086 # words
+		expect_exit 0 sbxfs rm --scope "$PREFIX" $none --json
+		same "removed by $none" "$(field .removed)" 0
+	done
+	expect_exit 0 sbxfs rm --scope "$PREFIX" --agent x --json
+	same 'of an agent' "$(field '"\(.removed) \(.failed)"')" '1 0'
+	expect_exit 0 sbxfs rm --scope "$PREFIX" --thread one --kind b --json
+	same 'of a thread and a kind' "$(field .removed)" 1
+	expect_exit 0 sbxfs rm --scope "$PREFIX" --kind b --json
+	same 'of a kind' "$(field .removed)" 1
+	same left "$(d ps -a --filter "label=sbxfs.label.test=$PREFIX" --format '{{.Label "sbxfs.kind"}}')" a
+	expect_exit 2 sbxfs rm --kind a
+	expect_exit 2 sbxfs rm --scope "$PREFIX" --kind ''
+	expect_exit 2 sbxfs rm --scope "$PREFIX" --agent ''
+	expect_exit 2 sbxfs rm --agent a name
+}
+
 # MAF-33, MAF-34: a list that fails is a failure and not a clean zero.
 test_a_failed_list_is_a_failure() {
 	make a
