@@ -4,6 +4,8 @@
 
 #include "removals.h"
 
+#include "../engine/base/alloc.h"
+
 #include <sbx/dispose.h>
 
 #include <errno.h>
@@ -25,6 +27,18 @@ static int remove_named(struct sbx_tool *tool, const char *instance, struct sbx_
 		sbx_removals_take(removals, &row, rc);
 	}
 	return first;
+}
+
+/* No engine: every name has its row all the same. */
+static int unreached(struct sbx_tool *tool, struct sbx_removals *removals, struct sbx_error *err)
+{
+	for (size_t i = 0; i < tool->operands.count && err->kind != SBX_KIND_USAGE; i++) {
+		struct sbx_removed row = { .name = sbx_strdup(tool->operands.items[i]),
+			.result = SBX_REMOVAL_UNREACHABLE,
+			.reason = sbx_strdup(err->message) };
+		sbx_removals_take(removals, &row, -err->errnum);
+	}
+	return -err->errnum;
 }
 
 static int run(struct sbx_tool *tool, int argc, char **argv)
@@ -60,11 +74,15 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 		sbx_fail(&err, EINVAL, "--instance goes with exactly one name");
 		return sbx_tool_fail(tool, &err);
 	}
-	if (sbx_tool_open(tool, false, &err) < 0)
-		return sbx_tool_fail(tool, &err);
-	struct sbx_call call = sbx_tool_call(tool, 120000);
-	int rc = filter.scope ? sbx_dispose_identity(tool->engine, &filter, &call, &removals, &err)
-			      : remove_named(tool, instance, &removals, &err);
+	int rc;
+	if (sbx_tool_open(tool, false, &err) < 0) {
+		rc = unreached(tool, &removals, &err);
+	} else if (filter.scope) {
+		struct sbx_call call = sbx_tool_call(tool, 120000);
+		rc = sbx_dispose_identity(tool->engine, &filter, &call, &removals, &err);
+	} else {
+		rc = remove_named(tool, instance, &removals, &err);
+	}
 	int code = sbx_removals_print(tool, &removals, rc, &err);
 	sbx_removals_finish(&removals);
 	return code;

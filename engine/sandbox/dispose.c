@@ -94,8 +94,7 @@ int sbx_dispose(struct sbx_engine *engine, const struct sbx_rules *rules, const 
 	struct sbx_container_summary row = { 0 };
 	rc = find_row(engine, name, call, &row, err);
 	if (rc < 0) {
-		/* It could not be looked for: nothing is known, and nothing was asked for. */
-		out->result = SBX_REMOVAL_UNREACHABLE;
+		out->result = sbx_removal_unasked(err);
 		out->name = sbx_strdup(name);
 		out->reason = sbx_strdup(err->message);
 		return sbx_wrap(err, "sandbox %s", name);

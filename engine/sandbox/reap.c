@@ -94,7 +94,7 @@ static int look_again(const struct sweep *sweep, struct sbx_removed *row, struct
 	struct sbx_call bounded = sbx_call_shorter(sweep->call, SBX_REMOVAL_BOUND_MS);
 	int rc = sbx_container_inspect(sweep->engine, row->id, &bounded, &container, err);
 	if (rc < 0) {
-		row->result = sbx_removal_of(err);
+		row->result = sbx_removal_unasked(err);
 		row->reason = row->result == SBX_REMOVAL_ABSENT
 				      ? sbx_strdup("it was gone before it was its turn")
 				      : sbx_printf("not removed, for it cannot be inspected: %s",

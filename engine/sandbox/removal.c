@@ -1,4 +1,5 @@
-/* removal.c: see removal.h. Asked and refused, asked and unanswered, never asked: three results. */
+/* removal.c: see removal.h. Asked and refused, asked and unanswered, never asked: each a result of
+ * its own (MAF-34). */
 #include "removal.h"
 
 #include "../base/alloc.h"
@@ -8,17 +9,24 @@
 const char *sbx_removal_name(enum sbx_removal removal)
 {
 	static const char *const names[] = { "removed", "absent", "refused", "unreachable",
-		"unknown", "kept" };
+		"unlisted", "unknown", "kept" };
 	return (size_t)removal < sizeof(names) / sizeof(names[0]) ? names[removal] : "unknown";
 }
 
-enum sbx_removal sbx_removal_of(const struct sbx_error *err)
+static enum sbx_removal result_of(const struct sbx_error *err)
 {
 	if (err->kind == SBX_KIND_ABSENT)
 		return SBX_REMOVAL_ABSENT;
 	if (err->errnum == EHOSTDOWN)
 		return SBX_REMOVAL_UNREACHABLE;
 	return err->http_status ? SBX_REMOVAL_REFUSED : SBX_REMOVAL_UNKNOWN;
+}
+
+enum sbx_removal sbx_removal_unasked(const struct sbx_error *err)
+{
+	if (err->kind == SBX_KIND_ABSENT)
+		return SBX_REMOVAL_ABSENT;
+	return err->errnum == EHOSTDOWN ? SBX_REMOVAL_UNREACHABLE : SBX_REMOVAL_UNLISTED;
 }
 
 int sbx_removal_perform(struct sbx_engine *engine, const struct sbx_call *call,
@@ -29,7 +37,7 @@ int sbx_removal_perform(struct sbx_engine *engine, const struct sbx_call *call,
 		removed->result = SBX_REMOVAL_REMOVED;
 		return 0;
 	}
-	removed->result = sbx_removal_of(err);
+	removed->result = result_of(err);
 	free(removed->reason);
 	removed->reason = sbx_strdup(err->message);
 	if (removed->result == SBX_REMOVAL_ABSENT)
@@ -57,6 +65,7 @@ void sbx_removals_add_unanswered(
 {
 	for (size_t i = 0; i < unanswered->count; i++) {
 		struct sbx_removed *row = sbx_removals_add(removals, unanswered->prefixes[i], "");
+		row->result = SBX_REMOVAL_UNLISTED;
 		row->reason =
 			sbx_printf("the container whose id begins with %s does not let itself "
 				   "be listed",
@@ -72,8 +81,8 @@ int sbx_removals_conclude(struct sbx_removals *removals, struct sbx_error *err)
 		const struct sbx_removed *row = &removals->rows[i];
 		if (row->result == SBX_REMOVAL_REMOVED)
 			removals->removed++;
-		if (row->result == SBX_REMOVAL_REFUSED || row->result == SBX_REMOVAL_UNREACHABLE ||
-			row->result == SBX_REMOVAL_UNKNOWN) {
+		if (row->result != SBX_REMOVAL_REMOVED && row->result != SBX_REMOVAL_ABSENT &&
+			row->result != SBX_REMOVAL_KEPT) {
 			removals->failed++;
 			first = first ? first : row;
 		}

@@ -12,12 +12,12 @@
 /* Removes removed->id and fills result and reason. 0: it is gone. */
 int sbx_removal_perform(struct sbx_engine *engine, const struct sbx_call *call,
 	struct sbx_removed *removed, struct sbx_error *err);
-/* The result word of a request about that container that failed. */
-enum sbx_removal sbx_removal_of(const struct sbx_error *err);
+/* The result of a look that failed before any removal was asked for. */
+enum sbx_removal sbx_removal_unasked(const struct sbx_error *err);
 
 struct sbx_removed *sbx_removals_add(
 	struct sbx_removals *removals, const char *id, const char *name);
-/* One row, of result unknown, for each container that could not be listed. */
+/* One row, of result unlisted, for each container that could not be listed. */
 void sbx_removals_add_unanswered(
 	struct sbx_removals *removals, const struct sbx_unanswered *unanswered);
 /* Counts. 0 when nothing failed, else EIO kind PARTIAL naming the first. */

@@ -55,6 +55,34 @@ test_unanswered_is_not_absent() {
 	none_left
 }
 
+# MAF-34: why one is not removed is one of four words: never asked, for there is no engine or it could not be looked up;
+# asked and refused; asked and not answered.
+test_the_reasons() {
+	result() { # WORD CODE OPTION…
+		local word=$1 code=$2
+		shift 2
+		expect_exit "$code" sbxfs rm "$(full a)" --json "$@"
+		one_sentence
+		same "result, $word" "$(field '.sandboxes[0] | "\(.name) \(.result)"')" "$(full a) $word"
+		[ -n "$(field '.sandboxes[0].reason')" ] || fail 'no reason'
+	}
+	make a
+	result unreachable 11 --engine "unix://$SBXFS_TEST_DIR/no.sock"
+	proxy_up
+	proxy_refuse 'DELETE /'
+	result refused 11
+	proxy_refuse "$(full a)/json" containers/json
+	result unlisted 11
+	proxy_serve
+	proxy_stall "$(full a)/json" containers/json
+	result unlisted 9 --timeout 3
+	proxy_stall 'DELETE /'
+	result unknown 9 --timeout 2
+	same 'it stays' "$(DOCKER_HOST=$ENGINE_HOST state_of a)" running
+	DOCKER_HOST=$ENGINE_HOST expect_exit 0 sbxfs rm "$(full a)" --json
+	same result "$(field '.sandboxes[0].result')" removed
+}
+
 # MAF-31: one that is paused, by anybody, goes at once.
 test_a_paused_one() {
 	make a
