@@ -42,6 +42,30 @@ static int look(struct sbx_acquiring *acquiring, struct sbx_container *out, stru
 	return sbx_fail(err, ENOENT, "no container is named '%s'", acquiring->name);
 }
 
+/* The pin of one that is there, by the image it was made from: the reference may be gone since, and
+ * a name on a container proves nothing. */
+static int check_pin(struct sbx_acquiring *acquiring, const struct sbx_container *container,
+	struct sbx_error *err)
+{
+	const char *pin = acquiring->spec->image;
+	if (!acquiring->spec->require_digest_pin)
+		return 0;
+	if (acquiring->image_known) /* and the drift check found it to be the container's */
+		return sbx_digest_pin_holds(pin, &acquiring->image, err);
+	struct sbx_image image = { 0 };
+	int rc = sbx_image_inspect(
+		acquiring->engine, container->image_id, acquiring->call, &image, err);
+	if (rc == 0)
+		rc = sbx_digest_pin_holds(pin, &image, err);
+	else if (err->kind == SBX_KIND_ABSENT)
+		rc = sbx_fail(err, EPERM,
+			"--require-digest-pin: sandbox %s runs from an image that the engine does "
+			"not have any more, so its digest cannot be read",
+			acquiring->name);
+	sbx_image_finish(&image);
+	return rc;
+}
+
 static int check_same(struct sbx_acquiring *acquiring, const struct sbx_container *container,
 	struct sbx_error *err)
 {
@@ -58,8 +82,8 @@ static int check_same(struct sbx_acquiring *acquiring, const struct sbx_containe
 		acquiring->spec, acquiring->image_known ? &acquiring->image : NULL, &plan, err);
 	if (rc == 0)
 		rc = sbx_drift_check(&plan, container, err);
-	if (rc == 0 && acquiring->spec->require_digest_pin && acquiring->image_known)
-		rc = sbx_digest_pin_holds(acquiring->spec->image, &acquiring->image, err);
+	if (rc == 0)
+		rc = check_pin(acquiring, container, err);
 	sbx_plan_finish(&plan);
 	return rc;
 }

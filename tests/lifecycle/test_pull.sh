@@ -78,6 +78,30 @@ test_pulled_by_digest() {
 	registry_down
 }
 
+# AIR-14, MAF-24: the pin is asked of a sandbox that is there too, by the image it was made from: once no digest of that can
+# be read any more, the reference alone, with which it was made, is no proof.
+test_a_pin_of_one_that_is_there() {
+	engine_is docker || skip 'Podman finds an image by its digest for as long as it has the image'
+	registry_up
+	local pinned=${REMOTE%:1}@$DIGEST before image
+	IMAGE=$pinned make a
+	IMAGE=$pinned make a --require-digest-pin
+	has 'while it can be read' "$ERR" reused
+	image=$(d image inspect -f '{{.Id}}' "$pinned")
+	d rmi -f "$pinned" >/dev/null
+	! d image inspect "$pinned" >/dev/null 2>&1 || fail 'premise: the reference is still there'
+	before=$(id_of a)
+	IMAGE=$pinned make a
+	has 'the premise: the reference is the same' "$ERR" reused
+	expect_exit 12 sbxfs create --name "$(full a)" --scope "$PREFIX" --image "$pinned" --require-digest-pin
+	one_sentence
+	says --require-digest-pin
+	same 'it is left as it was' "$(id_of a) $(state_of a)" "$before running"
+	expect_exit 0 sbxfs rm "$(full a)"
+	d rmi "$image" >/dev/null
+	registry_down
+}
+
 # MAF-27: a pull has a bound of its own, which is named and which the rest of the call does not shorten; a registry that
 # says no, gives other bytes, or is gone, is named, and nothing is left.
 test_pulls_that_fail() {
