@@ -1,5 +1,6 @@
 /* test_command.c: words that would reach the guest as others are refused before an engine is asked:
- * there is none here to ask. */
+ * there is none here to ask. And whose bound it was that passed. */
+#include "scripted_server.h"
 #include "unit.h"
 
 #include <sbx/run.h>
@@ -50,4 +51,49 @@ START_TEST(so_is_a_runs)
 }
 END_TEST
 
-UNIT_MAIN("command", a_command_is_utf8, so_is_a_runs)
+#define ANSWER(headers) "HTTP/1.1 200 OK\r\n" headers "Content-Length: 0\r\n\r\n"
+/* {"name":"x","size":0,"mode":420,"mtime":"2024-01-01T00:00:00Z","linkTarget":""} */
+#define FILE_STAT                                                                                  \
+	"X-Docker-Container-Path-Stat: "                                                           \
+	"eyJuYW1lIjoieCIsInNpemUiOjAsIm1vZGUiOjQyMCwibXRpbWUiOi"                                   \
+	"IyMDI0LTAxLTAxVDAwOjAwOjAwWiIsImxpbmtUYXJnZXQiOiIifQ==\r\n"
+
+/* MAF-134: an engine that moves no byte fails on its own account: 125, the sandbox not touched. The
+ * caller's bound is far away. */
+START_TEST(an_engine_that_stalls_is_not_late)
+{
+	static const char *const answers[] = { ANSWER("Api-Version: 1.41\r\n"),
+		/* /etc/passwd and /etc/group are files. The exec is held. */
+		ANSWER(FILE_STAT), ANSWER(FILE_STAT) };
+	struct scripted_server server = { .hold = true };
+	struct sbx_endpoint endpoint;
+	struct sbx_engine *engine = NULL;
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct sbx_command_result result;
+	char id[65], url[600];
+	memset(id, 'a', 64);
+	id[64] = '\0';
+	const struct sbx_sandbox sandbox = { .container = { .name = (char *)"box", .id = id },
+		.workdir = (char *)"/work" };
+	const struct sbx_command command = { .argv = argv, .stdin_fd = -1, .timeout_ms = 20000 };
+	struct sbx_call call = sbx_call_within(20000, NULL);
+	directory_enter();
+	scripted_start(&server, answers, 3);
+	(void)snprintf(url, sizeof(url), "unix://%s/engine.sock", directory); /* short enough */
+	ck_assert_int_eq(sbx_endpoint_find(url, &endpoint, &err), 0);
+	ck_assert_int_eq(sbx_engine_open(&endpoint, &call, &engine, &err), 0);
+	call.idle_ms = 300;
+	ck_assert_int_eq(
+		sbx_command_run(engine, &sandbox, &command, &call, &result, &err), -ETIMEDOUT);
+	ck_assert_msg(err.kind == SBX_KIND_ENGINE, "%s", err.message);
+	ck_assert_int_eq(result.exit_code, 125);
+	ck_assert(!result.timed_out && !result.sandbox_removed);
+	ck_assert_msg(strstr(server.first_line, "/exec "), "%s", server.first_line);
+	sbx_command_result_finish(&result);
+	sbx_engine_close(engine);
+	sbx_endpoint_finish(&endpoint);
+	scripted_stop(&server);
+}
+END_TEST
+
+UNIT_MAIN("command", a_command_is_utf8, so_is_a_runs, an_engine_that_stalls_is_not_late)
