@@ -160,6 +160,8 @@ proxy_up() {
 }
 # proxy_stall TEXT…: holds every connection whose latest request has one of these in it, until proxy_flow.
 proxy_stall() { printf '%s\n' "$@" >"$SBXFS_TEST_DIR/stall.new"; mv "$SBXFS_TEST_DIR/stall.new" "$SBXFS_TEST_DIR/stall"; }
+# proxy_held REGEX: a request that was held.
+proxy_held() { grep -qE "$1" "$SBXFS_TEST_DIR/stall.held"; }
 proxy_flow() { rm -f "$SBXFS_TEST_DIR/stall"; }
 # proxy_lose TEXT…: the engine does what requests with one of these say, and its answers are lost, until proxy_keep. What was lost
 # is in stall.lost.

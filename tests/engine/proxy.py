@@ -1,11 +1,12 @@
 """proxy.py LISTEN UPSTREAM STALL [GID]: a unix socket in front of an engine, to make one that stalls.
 
 While the file STALL exists, a connection whose bytes to the engine contain one of its lines is held: nothing goes
-either way. While the file STALL.cut exists, which holds a number of bytes, an upload is cut off after so many, and the
-file's second number, of uploads to cut, counts down. While the file STALL.lose exists, the answers to requests that contain
-one of its lines are lost: the connection ends, and STALL.lost gets a line. While the file STALL.refuse exists, a request that
-contains one of its lines is answered with 500 by us and the engine never sees it. The engine itself is untouched. With GID the socket belongs to that
-group, mode 0660.
+either way, and STALL.held gets the request's first line. While the file STALL.cut exists, which holds a number of bytes,
+an upload is cut off after so many, and the file's second number, of uploads to cut, counts down. While the file
+STALL.lose exists, the answers to requests that contain one of its lines are lost: the connection ends, and STALL.lost
+gets a line. While the file STALL.refuse exists, a request that contains one of its lines is answered
+with 500 by us and the engine never sees it. A * in a line stands for a part of a line of the request. The engine itself is untouched.
+With GID the socket belongs to that group, mode 0660.
 """
 import os
 import re
@@ -25,7 +26,8 @@ REQUEST = re.compile(rb"(GET|HEAD|POST|PUT|DELETE) /")
 def said(file, seen):
     try:
         with open(file, "rb") as lines:
-            return any(line in seen for line in lines.read().split(b"\n") if line)
+            return any(re.search(b"[^\r\n]*".join(map(re.escape, line.split(b"*"))), seen)
+                       for line in lines.read().split(b"\n") if line)
     except FileNotFoundError:
         return False
 
@@ -66,6 +68,9 @@ class Connection:
             with open(STALL + ".lost", "a") as lost:
                 lost.write("%s\n" % self.seen.split(b"\r\n")[0].decode())
             return None
+        if data and outgoing and said(STALL, self.seen):
+            with open(STALL + ".held", "a") as held:
+                held.write("%s\n" % self.seen.split(b"\r\n")[0].decode())
         while data and said(STALL, self.seen):
             time.sleep(0.1)
         return data

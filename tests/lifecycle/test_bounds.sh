@@ -50,3 +50,50 @@ test_a_kill_that_fails_is_told() {
 	has 'the sentence' "$(field .error)" 'could not be killed'
 	none_left
 }
+
+# AIR-02, MAF-134: the bound is over every step, and the one that it passed in is named (test_deadline has the command, the
+# pull's own bound is in test_pull.sh). Nothing is left of any; of a create that was not answered that is not certain, and said
+# (125).
+test_each_phase_is_named() {
+	echo text >note
+	run_phase() { # CODE PHASE STALLED
+		proxy_up
+		proxy_stall "$3"
+		run_json "$1" --timeout $((3 * SLOW)) --in note --output made --collect got -- sh -c 'echo x >made'
+		same 'the phase' "$(field '.error | split(": ")[0]')" "$2"
+		same "document, $2" "$(field '"\(.success) \(.exit_code) \(.error_kind)"')" "false $1 deadline"
+		[ ! -e got ] || fail 'something was delivered'
+		proxy_down
+		export DOCKER_HOST=$ENGINE_HOST
+		none_left "$2"
+	}
+	run_phase 125 create 'POST /*/containers/create'
+	run_phase 124 create 'POST /*/start'
+	run_phase 124 inputs 'PUT /*/archive?*in'
+	run_phase 124 collect 'GET /*/archive?*made'
+}
+
+# MAF-17, MAF-134: a command may be silent for longer than the transport waits for an engine, 60 s, with an input and
+# without; and an engine that does not answer for so long has failed (125) and is not the caller's bound: nothing goes.
+test_longer_than_the_idle_bound() {
+	[ -n "${SBXFS_LONG:-}${SBXFS_CI:-}" ] || skip 'it takes 75 s: the long form has it, and CI'
+	local slow=$((75 + 15 * SLOW)) silent piped status=0
+	make a
+	make b
+	timeout -k 2 $slow "$SBXFS" exec "$(full a)" --no-stdin --timeout 85 -- sh -c 'sleep 70; echo done' >out 2>said &
+	silent=$!
+	{ sleep 72; } | timeout -k 2 $slow "$SBXFS" exec "$(full a)" -- sh -c 'sleep 70; echo done' >out.piped 2>said.piped &
+	piped=$!
+	sleep 2
+	proxy_up
+	proxy_stall "/exec "
+	timeout -k 2 $slow "$SBXFS" exec "$(full b)" --no-stdin --timeout 85 -- true >out.b 2>said.b || status=$?
+	same 'exit code of the stalled one' "$status" 125
+	ERR=$(cat said.b)
+	one_sentence
+	says "$(full b)" '60 seconds'
+	same 'the sandbox' "$(DOCKER_HOST=$ENGINE_HOST state_of b)" running
+	wait $silent || fail "a silent one: $(cat said)"
+	wait $piped || fail "one with an input: $(cat said.piped)"
+	same output "$(cat out out.piped)" $'done\ndone'
+}

@@ -13,11 +13,23 @@ test_by_age() {
 	make young
 	expect_exit 0 sbxfs reap --older-than 3s --scope "$PREFIX" --dry-run --json
 	same 'dry run' "$(field '"\(.removed) \(.failed)"')" '0 0'
-	has 'the table' "$(field '[.sandboxes[] | select(.result == "kept").name] | sort | join(" ")')" "$(full old)"
+	same 'its results' "$(field '[.sandboxes[].result] | unique | join(" ")')" kept
+	table() { field '[.sandboxes[] | [.name, .id]] | sort | tojson'; }
+	ages() { field '[.sandboxes[]] | sort_by(.name) | map(.age_s) | join(" ")'; }
+	local dry dry_ages
+	dry=$(table) dry_ages=$(ages)
+	same 'whom it names' "$(field '[.sandboxes[].name] | sort | join(" ")')" "$(full old) $(full stopped)"
 	same 'all are there' "$(ours | wc -l)" 3
 	local middle=$((($(created young) - $(created stopped)) / 2))
 	expect_exit 0 sbxfs reap --older-than "$(($(date +%s) - $(created young) + middle))s" --scope "$PREFIX" --json
 	same counts "$(field '"\(.removed) \(.failed)"')" '2 0'
+	same 'the same table' "$(table)" "$dry"
+	# Of the same creation, some seconds later.
+	local was now wanted=$dry_ages
+	for now in $(ages); do
+		was=${wanted%% *} wanted=${wanted#* }
+		[ "$now" -ge "$was" ] && [ "$now" -le $((was + 20 * SLOW)) ] || fail "ages: dry $dry_ages, then $(ages)"
+	done
 	same left "$(ours)" "$(id_of young)"
 	expect_exit 0 sbxfs reap --older-than 1h --scope "$PREFIX" --json
 	same 'the second sweep' "$(field .removed)" 0
@@ -74,6 +86,44 @@ test_a_gap_in_the_inventory_deletes_nothing() {
 	same 'around it' "$(field '"\(.removed) \(.failed) \([.sandboxes[].result] | sort | join(" "))"')" '1 1 removed unlisted'
 	proxy_flow
 	same left "$(ours)" "$gap"
+}
+
+# MAF-155: what is removed is removed by its id: of a container that was chosen and is gone when it is its turn, the name has
+# a successor, which stays.
+test_removed_by_id() {
+	make a
+	local old new
+	old=$(id_of a)
+	sleep 2
+	proxy_up
+	proxy_stall 'DELETE /'
+	"$SBXFS" reap --older-than 1s --scope "$PREFIX" --json </dev/null >told 2>said &
+	local pid=$!
+	wait_for 10 proxy_held "^DELETE /[^ ]*/containers/$old\\?"
+	DOCKER_HOST=$ENGINE_HOST d rm -f "$(full a)" >/dev/null
+	DOCKER_HOST=$ENGINE_HOST make a
+	new=$(DOCKER_HOST=$ENGINE_HOST id_of a)
+	proxy_flow
+	wait $pid || fail "reap: $(cat said)"
+	same 'the row' "$(jq -r '"\(.removed) \(.failed) \(.sandboxes[0].id) \(.sandboxes[0].result)"' told)" "0 0 $old absent"
+	same 'the new one' "$(id_of a) $(state_of a)" "$new running"
+}
+
+# MAF-154, MAF-34: one that cannot be looked at again right before it goes is kept and told, and keeps nobody else.
+test_a_failed_last_look_keeps_that_one() {
+	make a
+	make b
+	local kept
+	kept=$(id_of a)
+	sleep 2
+	proxy_up
+	proxy_refuse "/containers/$kept/json"
+	expect_exit 13 sbxfs reap --older-than 1s --scope "$PREFIX" --json
+	one_sentence
+	says "$(full a)"
+	same 'the rows' "$(field '[.sandboxes[] | "\(.name) \(.result)"] | sort | join(", ")')" "$(full a) unlisted, $(full b) removed"
+	has 'why' "$(field '.sandboxes[] | select(.result == "unlisted").reason')" 'cannot be inspected'
+	same left "$(ours)" "$kept"
 }
 
 # MAF-154, MAF-157: what was chosen is looked at once more by its id: a replacement by the same name survives.
