@@ -2,6 +2,7 @@
 #include "window_undo.h"
 #include "freezer.h"
 #include "wait.h"
+#include "window.h"
 
 #include "../base/alloc.h"
 #include "../base/log.h"
@@ -294,6 +295,16 @@ unsigned sbx_window_open(const char *directory, const char *key, unsigned *overd
 	if (files)
 		(void)closedir(files); /* only read */
 	return count;
+}
+
+bool sbx_window_has(const struct sbx_engine *engine, const char *id)
+{
+	char directory[256];
+	struct sbx_window_record record;
+	cleanup_free char *name = sbx_printf("%s-%s", sbx_engine_key(engine), id);
+	return sbx_window_directory_of(sbx_engine_endpoint(engine), directory, sizeof(directory),
+		       NULL, NULL) == 0 &&
+	       read_unlocked(directory, name, &record) && record.owed != SBX_OWED_NOTHING;
 }
 
 unsigned sbx_window_owed(const char *directory, const char *key)

@@ -37,6 +37,10 @@ int sbx_window_sweep(struct sbx_engine *engine, const char *directory, const str
  * lock. */
 unsigned sbx_window_open(const char *directory, const char *key, unsigned *overdue);
 
+/* Has anybody's window that container now, or just about? Then "paused" says nothing of its guest.
+ */
+bool sbx_window_has(const struct sbx_engine *engine, const char *id);
+
 /* How many containers of this engine are owed a resume by somebody who does not hold the lock any
  * more, is dead or overdue. No engine call. */
 unsigned sbx_window_owed(const char *directory, const char *key);

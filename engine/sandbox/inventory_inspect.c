@@ -7,6 +7,7 @@
 #include "inventory_inside.h"
 
 #include "../base/alloc.h"
+#include "../files/window_undo.h"
 
 #include <string.h>
 
@@ -19,8 +20,14 @@ static void *inspect(void *data)
 	struct sbx_inspection *inspection = data;
 	struct sbx_inventory *inventory = inspection->inventory;
 	struct sbx_call call = sbx_call_within(SBX_INSPECT_BOUND_MS, inventory->cancel);
+	/* Whether it is a freeze window that paused it has to be seen on either side of the look.
+	 */
+	bool ours = sbx_window_has(inventory->engine, inspection->id);
 	inspection->result = sbx_container_inspect(
 		inventory->engine, inspection->id, &call, &inspection->container, &inspection->err);
+	if (inspection->result == 0 && inspection->container.state == SBX_STATE_PAUSED &&
+		(ours || sbx_window_has(inventory->engine, inspection->id)))
+		inspection->container.state = SBX_STATE_RUNNING;
 	pthread_mutex_lock(&inventory->lock);
 	inspection->next = inventory->done;
 	inventory->done = inspection;

@@ -275,6 +275,28 @@ test_exited_and_paused_sandboxes_show() {
 	lacks 'running only' "$(ls "$MNT")" "$(full a)"
 }
 
+# What we pause to read it is still running for those who look.
+test_a_window_hides_no_running_sandbox() {
+	proxy_up
+	sandbox_start a out/
+	guest_write a out/held text
+	mount_up -o state=running
+	has 'the root' "$(ls "$MNT")" "$(full a)"
+	proxy_stall held
+	cat "$(box a)/out/held" >held.out &
+	local reader=$! looks
+	wait_for 10 sh -c '[ "$(DOCKER_HOST=$1 docker inspect -f "{{.State.Status}}" "$2")" = paused ]' sh "$ENGINE_HOST" "$(full a)"
+	for looks in 1 2 3 4 5 6 7 8; do
+		has "the root, look $looks" "$(ls "$MNT")" "$(full a)"
+		sleep 0.4
+	done
+	same premise "$(DOCKER_HOST=$ENGINE_HOST d inspect -f '{{.State.Status}}' "$(full a)")" paused
+	same state "$(info a .state)" running
+	proxy_flow
+	wait $reader || fail 'the read failed'
+	same bytes "$(cat held.out)" text
+}
+
 test_control_files_are_true() {
 	RUN_COMMAND=(sh -c 'echo to-stdout; echo to-stderr >&2; exec sleep 1000')
 	sandbox_start a out/ report
