@@ -76,6 +76,7 @@ static int connect_tcp(
 			socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		if (fd < 0)
 			return sbx_fail_errno(err, errno, "socket");
+		sbx_http_watch_peer(fd, each->ai_family);
 		result = connect_within(http, fd, each->ai_addr, each->ai_addrlen, call, err);
 		if (!result)
 			return steal_fd(&fd);

@@ -162,6 +162,8 @@ static curl_socket_t on_socket(void *data, curlsocktype purpose, struct curl_soc
 	(void)purpose; /* there is only one */
 	int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 	exchange->socket_error = fd < 0 ? errno : 0;
+	if (fd >= 0)
+		sbx_http_watch_peer(fd, address->family);
 	if (fd >= 0 && exchange->request->read) {
 		if (exchange->late_fd >= 0)
 			(void)close(exchange->late_fd); /* an earlier address that did not answer */

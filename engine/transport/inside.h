@@ -34,6 +34,10 @@ void sbx_channel_give(
 	struct sbx_http *http, struct sbx_channel *channel); /* for the next request */
 void sbx_channel_close(struct sbx_channel *channel);	     /* with its connections */
 
+/* A new TCP socket ends by itself within a minute when its peer is gone without a word: a stream of
+ * events may be silent for days, and would follow a dead machine for ever. */
+void sbx_http_watch_peer(int fd, int family);
+
 /* EHOSTDOWN for a failed connect, with its cause told apart. errnum 0: unknown, why says it. */
 int sbx_http_fail_connect(
 	const struct sbx_http *http, int errnum, const char *why, struct sbx_error *err);

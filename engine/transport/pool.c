@@ -5,6 +5,8 @@
 #include "../base/alloc.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 
 #define REACH_MS 1000
@@ -112,6 +114,18 @@ int sbx_http_fail_connect(
 		return sbx_fail(err, EHOSTDOWN, "the engine at %s cannot be reached: %s", shown,
 			errnum ? strerrordesc_np(errnum) : why);
 	}
+}
+
+void sbx_http_watch_peer(int fd, int family)
+{
+	static const int on = 1, idle_s = 30, interval_s = 10, probes = 3;
+	if (family != AF_INET && family != AF_INET6)
+		return;
+	/* A socket that takes none of these still ends by the idle limit, where there is one. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
 }
 
 bool sbx_http_reachable(struct sbx_http *http)

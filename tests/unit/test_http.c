@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
@@ -326,6 +327,50 @@ START_TEST(hijacks_after_101_and_reads_a_refusal)
 }
 END_TEST
 
+static bool is_watched(int fd)
+{
+	int on = 0, idle_s = 0;
+	socklen_t size = sizeof(int);
+	return getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, &size) == 0 && on &&
+	       getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, &size) == 0 && idle_s == 30;
+}
+
+/* In the middle of an answer: of our sockets the one that is connected to the server's port. */
+static int look_at_the_socket(void *data, const void *bytes, size_t size)
+{
+	unsigned port = *(unsigned *)data;
+	for (int fd = 3; fd < 256; fd++) {
+		struct sockaddr_in peer = { 0 };
+		socklen_t length = sizeof(peer);
+		if (getpeername(fd, (struct sockaddr *)&peer, &length) == 0 &&
+			peer.sin_family == AF_INET && ntohs(peer.sin_port) == port)
+			return is_watched(fd) ? 1 : 2;
+	}
+	return 3;
+}
+
+/* An event stream is silent for as long as nothing happens, and so is a machine that was unplugged.
+ */
+START_TEST(a_lost_peer_is_noticed)
+{
+	static const char *const answers[] = { OK };
+	unsigned port = 0;
+	directory_enter();
+	ck_assert(scripted_start_tcp(&server, AF_INET, answers, 1, &port));
+	cleanup_free char *url = sbx_printf("http://127.0.0.1:%u", port);
+	struct sbx_endpoint endpoint = { .url = url };
+	http = sbx_http_create(&endpoint);
+	struct sbx_http_request request = { .method = "GET",
+		.target = "/x",
+		.write = look_at_the_socket,
+		.write_data = &port,
+		.no_idle_limit = true };
+	struct sbx_http_response response;
+	ck_assert_int_eq(sbx_http_perform(http, &request, NULL, &response, NULL), 1);
+	end();
+}
+END_TEST
+
 /* The result of a hijack at a URL without a socket: 101 for a connection that was handed over. */
 static int hijack_at(const char *url)
 {
@@ -347,8 +392,10 @@ static int hijack_at(const char *url)
 		result = response.status;
 	else
 		ck_assert_str_ne(err.message, "");
-	if (fd >= 0)
+	if (fd >= 0) {
+		ck_assert(is_watched(fd));
 		ck_assert_int_eq(close(fd), 0);
+	}
 	sbx_http_response_finish(&response);
 	sbx_http_destroy(remote);
 	return result;
@@ -383,8 +430,9 @@ START_TEST(hijacks_over_tcp_of_both_families)
 }
 END_TEST
 
-UNIT_MAIN("http", reads_an_answer_and_its_headers, a_dead_kept_connection_repeats_a_get,
-	a_post_is_never_repeated, what_is_not_http_is_an_error, a_flood_of_headers_is_refused,
+UNIT_MAIN("http", a_lost_peer_is_noticed, reads_an_answer_and_its_headers,
+	a_dead_kept_connection_repeats_a_get, a_post_is_never_repeated,
+	what_is_not_http_is_an_error, a_flood_of_headers_is_refused,
 	a_body_over_its_bound_is_refused, silence_ends_by_deadline_idle_or_cancel,
 	a_slow_receiver_does_not_outlast_the_call, an_early_answer_to_an_upload_is_read,
 	a_source_that_ends_early_is_an_error, the_write_functions_value_is_returned,
