@@ -8,8 +8,6 @@
  */
 #include "tree.h"
 
-#include <time.h>
-
 enum {
 	DIRECTORIES_KEPT = 256,
 	DIRECTORIES_MAX = 4096,
@@ -47,7 +45,6 @@ struct sbx_snapshot *sbx_snapshot_create(bool guest)
 	snapshot->refs = 1;
 	snapshot->guest = guest;
 	snapshot->when_ms = sbx_clock_ms();
-	snapshot->listed_s = time(NULL);
 	return snapshot;
 }
 
@@ -166,6 +163,7 @@ static int run_list(struct sbx_job *job, struct sbx_error *err)
 	struct list_job *list = (struct list_job *)job;
 	struct sbx_plane *plane = job->view->plane;
 	list->snapshot = sbx_snapshot_create(true);
+	list->snapshot->listed_s = plane->ops->now_s(plane);
 	int (*list_or_glance)(struct sbx_plane * plane, const char *path,
 		const struct sbx_call *call, struct sbx_listing *out, struct sbx_error *err) =
 		list->glance ? plane->ops->glance : plane->ops->list;

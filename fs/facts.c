@@ -1,8 +1,6 @@
 /* facts.c: the engine's answers about single paths; see tree.h. */
 #include "tree.h"
 
-#include <time.h>
-
 enum { FACTS_KEPT = 4096, RETRY_MS = 300 };
 
 struct stat_job {
@@ -102,7 +100,7 @@ static int run_stat(struct sbx_job *job, struct sbx_error *err)
 {
 	struct stat_job *stat = (struct stat_job *)job;
 	struct sbx_plane *plane = job->view->plane;
-	stat->asked_s = time(NULL);
+	stat->asked_s = plane->ops->now_s(plane);
 	int rc = plane->ops->stat(plane, stat->path, &job->call, &stat->st, err);
 	stat->when_ms = sbx_clock_ms();
 	return rc;

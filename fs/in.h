@@ -48,9 +48,10 @@ bool sbx_in_busy(struct sbx_fs *fs);
 /* The in dir itself, asked for by name in its parent; request->node is that parent. */
 void sbx_in_lookup_root(struct sbx_request *request, struct sbx_view *view);
 /* The node of a path at or below the in dir, by what the guest was found to have at when_ms
- * (sbx_clock_ms), asked for at asked_s (wall clock): the one there is if it still fits, else a new
- * one. NULL st: it has nothing there, and NULL is returned unless we have something newer. NULL is
- * also what comes of a time to the second that cannot say whether the guest changed a file of ours.
+ * (sbx_clock_ms), asked for at asked_s (the engine's clock): the one there is if it still fits,
+ * else a new one. NULL st: it has nothing there, and NULL is returned unless we have something
+ * newer. NULL is also what comes of a time to the second that cannot say whether the guest changed
+ * a file of ours.
  */
 struct sbx_node *sbx_in_guest_node(struct sbx_view *view, const char *path,
 	const struct sbx_stat *st, int64_t when_ms, int64_t asked_s);

@@ -4,8 +4,6 @@
 
 #include "base/text.h"
 
-#include <time.h>
-
 struct outputs_job {
 	struct sbx_job job;
 	size_t count;
@@ -120,7 +118,7 @@ static int run_outputs(struct sbx_job *job, struct sbx_error *err)
 {
 	struct outputs_job *outputs = (struct outputs_job *)job;
 	struct sbx_plane *plane = job->view->plane;
-	outputs->asked_s = time(NULL);
+	outputs->asked_s = plane->ops->now_s(plane);
 	int rc = plane->ops->stat_many(plane, (const char *const *)outputs->paths, outputs->count,
 		&job->call, outputs->stats, outputs->results, outputs->errors, err);
 	outputs->when_ms = sbx_clock_ms();

@@ -14,8 +14,6 @@
 #include "attr.h"
 #include "tree.h"
 
-#include <time.h>
-
 enum { ORPHAN_MS = 1000 };
 
 struct sbx_transfer {
@@ -74,7 +72,7 @@ static int run_transfer(struct sbx_job *job, struct sbx_error *err)
 	struct sbx_plane *plane = job->view->plane;
 	struct sbx_reader reader = { .begin = begin, .bytes = bytes, .data = transfer };
 	struct sbx_error read_err = SBX_ERROR_INIT;
-	transfer->asked_s = time(NULL);
+	transfer->asked_s = plane->ops->now_s(plane);
 	int rc = plane->ops->read(plane, transfer->path, &job->call, &reader, &read_err);
 	/* What begin and bytes said of our own disk is the better sentence. */
 	if (rc && !(err->errnum && -rc == err->errnum))

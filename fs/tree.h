@@ -14,7 +14,7 @@ struct sbx_fact {
 	int result; /* 0, or -ENOENT, -ELOOP, -ENOTDIR, -EOPNOTSUPP: what the engine stated */
 	struct sbx_stat st;
 	int64_t when_ms; /* 0: not known yet */
-	int64_t asked_s; /* wall clock when it was asked for */
+	int64_t asked_s; /* the engine's clock then, never ahead of it */
 	struct sbx_job *job;
 	struct sbx_waiters waiters;
 	UT_hash_handle hh;
@@ -46,7 +46,7 @@ struct sbx_snapshot {
 	struct sbx_listing listing;
 	bool guest;	  /* from the engine, with stats; else names that we know by ourselves */
 	int64_t when_ms;  /* monotonic */
-	int64_t listed_s; /* wall clock when it was asked for */
+	int64_t listed_s; /* the engine's clock then, never ahead of it */
 };
 struct sbx_snapshot *sbx_snapshot_create(bool guest);
 void sbx_snapshot_add(struct sbx_snapshot *snapshot, const char *name);
@@ -95,7 +95,7 @@ bool sbx_outputs_fresh(struct sbx_view *view);
 void sbx_outputs_wait(struct sbx_request *request, struct sbx_view *view, sbx_resume_fn resume);
 
 /* The node that stands for a path with this stat: the current one if it is the same version, else a
- * new one. when_ms: when the stat was true. asked_s: wall clock when it was asked for. */
+ * new one. when_ms: when the stat was true. asked_s: the engine's clock then, never ahead of it. */
 struct sbx_node *sbx_tree_node(struct sbx_view *view, const char *path, const struct sbx_stat *st,
 	int64_t when_ms, int64_t asked_s);
 /* Whether what the node showed is certain to be of the version that st names, which looks the same.

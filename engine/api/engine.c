@@ -201,6 +201,11 @@ void sbx_engine_close(struct sbx_engine *engine)
 	free(engine);
 }
 
+int64_t sbx_engine_now_s(const struct sbx_engine *engine)
+{
+	return sbx_http_now_s(engine->http);
+}
+
 bool sbx_engine_is_podman(const struct sbx_engine *engine)
 {
 	return atomic_load(&engine->identity)->podman;

@@ -21,6 +21,11 @@ void sbx_plane_limits_default(struct sbx_plane_limits *limits)
 	};
 }
 
+static int64_t now_s(struct sbx_plane *base)
+{
+	return sbx_engine_now_s(sbx_plane_archive_of(base)->engine);
+}
+
 static char *freeze_refusal(struct sbx_plane *base)
 {
 	return sbx_windows_refusal(sbx_plane_archive_of(base)->windows);
@@ -57,6 +62,7 @@ static const struct sbx_plane_ops archive_ops = {
 	.remove_dir = sbx_plane_remove_dir,
 	.rename = sbx_plane_rename,
 	.set_attributes = sbx_plane_set_attributes,
+	.now_s = now_s,
 	.freeze_refusal = freeze_refusal,
 	.rest = rest,
 	.destroy = destroy,

@@ -50,6 +50,7 @@ void sbx_answer_header(struct sbx_http_response *response, const char *line, siz
 		{ "Libpod-Api-Version", &response->libpod_version },
 		{ "Server", &response->server },
 		{ "Ostype", &response->os_type },
+		{ "Date", &response->date },
 	};
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
 		if (!*kept[i].place)

@@ -62,6 +62,7 @@ static size_t on_header(char *bytes, size_t one, size_t size, void *data)
 	sbx_answer_header(response, bytes, size);
 	if (size <= 2 && (bytes[0] == '\r' || bytes[0] == '\n')) {
 		exchange->in_body = true;
+		sbx_http_note_date(exchange->http, response->date);
 		if (exchange->request->headers_done)
 			exchange->request->headers_done(
 				exchange->request->write_data, response->status);

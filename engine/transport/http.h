@@ -47,7 +47,8 @@ struct sbx_http_response {
 		     */
 	size_t body_size;
 	char *path_stat; /* X-Docker-Container-Path-Stat as sent, or NULL */
-	char *api_version, *libpod_version, *server, *os_type; /* headers of those names, or NULL */
+	/* headers of those names, or NULL */
+	char *api_version, *libpod_version, *server, *os_type, *date;
 };
 void sbx_http_response_finish(struct sbx_http_response *response);
 
@@ -71,6 +72,11 @@ bool sbx_http_reachable(struct sbx_http *http);
 
 /* Percent-encodes every byte but A-Za-z0-9-_.~ and, if keep_slash, '/'. malloc'd. */
 char *sbx_http_encode(const char *text, bool keep_slash);
+
+/* The engine's clock now, in whole seconds, as its last answer's Date shows it: behind by up to a
+ * second and what that answer took to arrive, never ahead. 0: no answer had a date yet.
+ * Thread-safe. */
+int64_t sbx_http_now_s(const struct sbx_http *http);
 
 void sbx_http_counts(const struct sbx_http *http, uint64_t *requests, uint64_t *failures,
 	uint64_t *bytes_in, uint64_t *bytes_out);

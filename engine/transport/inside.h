@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #define SBX_HTTP_MAX_IDLE_CHANNELS 16
+#define SBX_HTTP_NO_CLOCK INT64_MIN
 
 /* A handle with the connections it keeps alive: a multi handle of its own, so that a request waits
  * for nothing but its own sockets. */
@@ -25,6 +26,7 @@ struct sbx_http {
 	pthread_mutex_t idle_lock; /* guards idle and idle_count */
 	struct sbx_channel idle[SBX_HTTP_MAX_IDLE_CHANNELS];
 	size_t idle_count;
+	_Atomic int64_t ahead_ms; /* of our clock, the engine's; SBX_HTTP_NO_CLOCK: not known */
 	_Atomic uint64_t requests, failures, bytes_in, bytes_out;
 };
 
@@ -37,6 +39,9 @@ void sbx_channel_close(struct sbx_channel *channel);	     /* with its connection
 /* A new TCP socket ends by itself within a minute when its peer is gone without a word: a stream of
  * events may be silent for days, and would follow a dead machine for ever. */
 void sbx_http_watch_peer(int fd, int family);
+
+/* The Date of an answer that has just begun, NULL if it has none. */
+void sbx_http_note_date(struct sbx_http *http, const char *date);
 
 /* EHOSTDOWN for a failed connect, with its cause told apart. errnum 0: unknown, why says it. */
 int sbx_http_fail_connect(

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <time.h>
 
 #define REACH_MS 1000
 
@@ -16,6 +17,7 @@ struct sbx_http *sbx_http_create(const struct sbx_endpoint *endpoint)
 	(void)curl_global_init(CURL_GLOBAL_DEFAULT); /* counted and thread-safe since 7.84; a
 							failure shows as a missing handle */
 	struct sbx_http *http = sbx_alloc(sizeof(*http));
+	http->ahead_ms = SBX_HTTP_NO_CLOCK;
 	http->shown = sbx_strdup(endpoint->url);
 	http->url = sbx_strdup(endpoint->socket_path ? "http://localhost" : endpoint->url);
 	http->socket_path = sbx_strdup(endpoint->socket_path);
@@ -89,6 +91,7 @@ void sbx_http_response_finish(struct sbx_http_response *response)
 	free(response->libpod_version);
 	free(response->server);
 	free(response->os_type);
+	free(response->date);
 	*response = (struct sbx_http_response){ 0 };
 }
 
@@ -114,6 +117,27 @@ int sbx_http_fail_connect(
 		return sbx_fail(err, EHOSTDOWN, "the engine at %s cannot be reached: %s", shown,
 			errnum ? strerrordesc_np(errnum) : why);
 	}
+}
+
+static int64_t wall_ms(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_REALTIME, &now); /* cannot fail for this clock */
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* A date has no fraction and takes time to arrive: both make the engine's clock look late. */
+void sbx_http_note_date(struct sbx_http *http, const char *date)
+{
+	int64_t date_s = date ? curl_getdate(date, NULL) : -1;
+	if (date_s > 0)
+		atomic_store(&http->ahead_ms, date_s * 1000 - wall_ms());
+}
+
+int64_t sbx_http_now_s(const struct sbx_http *http)
+{
+	int64_t ahead_ms = atomic_load(&http->ahead_ms);
+	return ahead_ms == SBX_HTTP_NO_CLOCK ? 0 : (wall_ms() + ahead_ms) / 1000;
 }
 
 void sbx_http_watch_peer(int fd, int family)

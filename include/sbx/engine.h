@@ -39,6 +39,9 @@ bool sbx_engine_reachable(struct sbx_engine *engine);
  * failed with EHOSTDOWN at once. Returns -err->errnum; result >= 0 stays. */
 int sbx_engine_explain_break(struct sbx_engine *engine, int result, struct sbx_error *err);
 
+/* The wall clock that the engine's times are told by, in seconds: its own, not this host's. Late by
+ * up to a second and more, never early; 0 where the engine's answers have no Date. Thread-safe. */
+int64_t sbx_engine_now_s(const struct sbx_engine *engine);
 bool sbx_engine_is_podman(const struct sbx_engine *engine);
 const char *sbx_engine_api_version(const struct sbx_engine *engine); /* in use, e.g. "1.41" */
 const char *sbx_engine_server(const struct sbx_engine *engine); /* the Server header, "" if none */

@@ -164,6 +164,9 @@ struct sbx_plane_ops {
 	int (*set_attributes)(struct sbx_plane *plane, const char *path,
 		const struct sbx_attributes *want, const struct sbx_call *call,
 		struct sbx_stat *before, struct sbx_stat *after, struct sbx_error *err);
+	/* The clock that the guest's times are told by, in seconds: never ahead of it, 0 where it
+	 * is not known. May be NULL in a plane that no mount shows. */
+	int64_t (*now_s)(struct sbx_plane *plane);
 	/* Why the engine refused the last pause that it was asked for, as one that cannot pause;
 	 * NULL where none was refused so. Owned by the caller. Never waits. May be NULL. */
 	char *(*freeze_refusal)(struct sbx_plane *plane);

@@ -5,7 +5,7 @@ It answers as Docker 20.10 does, from a small file tree in memory, and writes ev
 library would refuse to send the broken ones that this is for. A scenario names requests (METHOD and a glob on the target)
 and what becomes of their answers. Run as: engine.py SOCKET SCENARIO
 """
-import base64, fnmatch, glob, io, json, os, re, socket, struct, sys, tarfile, threading, time, urllib.parse
+import base64, email.utils, fnmatch, glob, io, json, os, re, socket, struct, sys, tarfile, threading, time, urllib.parse
 
 ID = "ab" * 32
 MTIME = 1700000000
@@ -259,7 +259,7 @@ class Connection(threading.Thread):
             chunked = True
         elif fault[0] == "header":
             extra = dict(extra, **fault[1])
-        extra = {"Api-Version": "1.41", "Server": "Scripted/1", **extra}
+        extra = {"Api-Version": "1.41", "Server": "Scripted/1", "Date": email.utils.formatdate(usegmt=True), **extra}
         head = [f"HTTP/1.1 {status} X"]
         head += [f"{k}: {v}" for k, v in extra.items()]
         if fault[0] == "pace" and method == "GET":

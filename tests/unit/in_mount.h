@@ -294,6 +294,12 @@ static inline int guest_read(struct sbx_plane *plane, const char *path, const st
 				reader->data, row.size ? zeros : row.content, (size_t)st.size);
 }
 
+static inline int64_t guest_now_s(struct sbx_plane *plane)
+{
+	(void)plane;
+	return time(NULL);
+}
+
 static inline void guest_end(struct sbx_plane *plane)
 {
 	(void)plane; /* static */
@@ -308,6 +314,7 @@ static inline struct sbx_plane *make_plane(struct sbx_view *view)
 		.rename = guest_rename,
 		.set_attributes = guest_set_attributes,
 		.read = guest_read,
+		.now_s = guest_now_s,
 		.destroy = guest_end };
 	static struct sbx_plane plane = { .ops = &ops };
 	(void)view;

@@ -24,6 +24,8 @@ struct fake_plane {
 	bool unconfirmed; /* a read's bytes turn out to be of no version */
 	bool dear;	  /* a glance is not enough */
 	int64_t row_s;	  /* of a listing's files */
+	int64_t ahead_s;  /* the engine's clock of ours */
+	bool clockless;
 	int32_t row_ns;
 	size_t directories; /* what a listing has instead of fake_list's rows */
 	int reads, stats, lists, glances, cancelled, made, ended;
@@ -175,6 +177,12 @@ static int fake_read(struct sbx_plane *plane, const char *path, const struct sbx
 	return rc || !unconfirmed ? rc : sbx_fail(err, ESTALE, "it changed");
 }
 
+static int64_t fake_now_s(struct sbx_plane *plane)
+{
+	(void)plane;
+	return fake.clockless ? 0 : time(NULL) + fake.ahead_s;
+}
+
 static void fake_destroy(struct sbx_plane *plane)
 {
 	(void)plane; /* static */
@@ -188,6 +196,7 @@ static const struct sbx_plane_ops fake_ops = { .stat = fake_stat,
 	.list = fake_list,
 	.glance = fake_glance,
 	.read = fake_read,
+	.now_s = fake_now_s,
 	.destroy = fake_destroy };
 
 static struct sbx_plane *make_fake(struct sbx_view *view)
@@ -666,6 +675,30 @@ START_TEST(a_second_that_is_not_over_brings_no_content)
 }
 END_TEST
 
+/* By the engine's clock, whatever ours says; where that is not known no second is over. */
+START_TEST(nor_one_that_is_over_by_our_clock_only)
+{
+	begin();
+	uint64_t box = node_of(FUSE_ROOT_ID, "box");
+	uint64_t out = node_of(box, "out");
+	fake.ahead_s = -10;
+	fake.row_s = time(NULL) - 10;
+	fake.row_ns = -1;
+	list(out);
+	set_file("y\n", fake.row_s);
+	assert_content(node_of(out, "a"), "y\n");
+	ck_assert_int_eq(fake.reads, 1);
+	usleep(1100 * 1000); /* what was known holds no longer */
+	fake.clockless = true;
+	fake.row_s -= 100;
+	list(out);
+	set_file("z\n", fake.row_s);
+	assert_content(node_of(out, "b"), "z\n");
+	ck_assert_int_eq(fake.reads, 2);
+	finish();
+}
+END_TEST
+
 START_TEST(a_second_that_is_over_brings_content)
 {
 	begin();
@@ -981,13 +1014,13 @@ START_TEST(refuses_to_write_outside_in)
 }
 END_TEST
 
-UNIT_MAIN("fs_kernel", shows_a_file_without_set_id_bits, never_hands_out_a_link,
-	opens_the_version_that_is_there, what_was_not_confirmed_is_told_to_nobody,
-	interrupts_a_read_once, gives_up_at_the_deadline, an_early_close_ends_the_transfer,
-	counts_lookups_of_a_listing, what_lies_deeper_comes_with_the_listing,
-	more_directories_than_are_kept, many_questions_become_one_listing,
-	a_large_directory_is_glanced_at_once, a_second_that_is_not_over_brings_no_content,
-	a_second_that_is_over_brings_content,
+UNIT_MAIN("fs_kernel", nor_one_that_is_over_by_our_clock_only, shows_a_file_without_set_id_bits,
+	never_hands_out_a_link, opens_the_version_that_is_there,
+	what_was_not_confirmed_is_told_to_nobody, interrupts_a_read_once, gives_up_at_the_deadline,
+	an_early_close_ends_the_transfer, counts_lookups_of_a_listing,
+	what_lies_deeper_comes_with_the_listing, more_directories_than_are_kept,
+	many_questions_become_one_listing, a_large_directory_is_glanced_at_once,
+	a_second_that_is_not_over_brings_no_content, a_second_that_is_over_brings_content,
 	a_listing_confirms_no_time_of_a_second_that_was_not_over, nor_under_in,
 	old_listings_are_let_go, a_rounded_second_changes_no_known_time,
 	removed_sandboxes_leave_no_plane_behind, a_plane_in_use_outlives_its_sandbox,

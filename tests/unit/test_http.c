@@ -65,6 +65,26 @@ START_TEST(reads_an_answer_and_its_headers)
 }
 END_TEST
 
+/* Which of the two clocks is wrong is not ours to say: the guest's times are told by the engine's.
+ */
+START_TEST(an_answers_date_tells_the_engines_clock)
+{
+	static const char *const answers[] = { OK,
+		"HTTP/1.1 200 OK\r\nDate: Tue, 14 Nov 2023 22:13:20 GMT\r\n"
+		"Content-Length: 2\r\n\r\nhi",
+		"HTTP/1.1 200 OK\r\nDate: some day\r\nContent-Length: 2\r\n\r\nhi" };
+	begin(answers, 3);
+	ck_assert_int_eq(status_of("GET"), 200);
+	ck_assert_int_eq(sbx_http_now_s(http), 0);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(status_of("GET"), 200);
+		ck_assert_int_ge(sbx_http_now_s(http), 1700000000);
+		ck_assert_int_lt(sbx_http_now_s(http), 1700000010);
+	}
+	end();
+}
+END_TEST
+
 START_TEST(a_dead_kept_connection_repeats_a_get)
 {
 	static const char *const answers[] = { OK, "", OK };
@@ -430,9 +450,9 @@ START_TEST(hijacks_over_tcp_of_both_families)
 }
 END_TEST
 
-UNIT_MAIN("http", a_lost_peer_is_noticed, reads_an_answer_and_its_headers,
-	a_dead_kept_connection_repeats_a_get, a_post_is_never_repeated,
-	what_is_not_http_is_an_error, a_flood_of_headers_is_refused,
+UNIT_MAIN("http", an_answers_date_tells_the_engines_clock, a_lost_peer_is_noticed,
+	reads_an_answer_and_its_headers, a_dead_kept_connection_repeats_a_get,
+	a_post_is_never_repeated, what_is_not_http_is_an_error, a_flood_of_headers_is_refused,
 	a_body_over_its_bound_is_refused, silence_ends_by_deadline_idle_or_cancel,
 	a_slow_receiver_does_not_outlast_the_call, an_early_answer_to_an_upload_is_read,
 	a_source_that_ends_early_is_an_error, the_write_functions_value_is_returned,
