@@ -80,8 +80,8 @@ static int walk_to(struct sbx_walk *walk, struct listing_run *run, const struct 
 static int read_changes(struct listing_run *run, const struct sbx_call *call, struct sbx_error *err)
 {
 	struct sbx_plane_archive *plane = run->plane;
-	int result =
-		sbx_archive_changes(plane->engine, plane->container.id, call, &run->changes, err);
+	int result = sbx_archive_changes(
+		plane->engine, plane->container.id, run->whole, call, &run->changes, err);
 	if (result < 0 && run->podman && err->http_status == 500 && err->kind != SBX_KIND_GONE) {
 		sbx_log(SBX_LOG_INFO, "%s: no change list: %s", plane->container.name,
 			err->message);

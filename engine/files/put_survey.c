@@ -140,7 +140,8 @@ static void note_absent(struct sbx_walk *walk, struct survey *survey, const stru
 	struct sbx_plane_archive *plane = walk->plane;
 	struct sbx_changes changes = { 0 };
 	struct sbx_error ignored = SBX_ERROR_INIT;
-	if (sbx_archive_changes(plane->engine, plane->container.id, call, &changes, &ignored) < 0)
+	if (sbx_archive_changes(plane->engine, plane->container.id, plane->workdir, call, &changes,
+		    &ignored) < 0)
 		return;
 	for (size_t i = 0; i < survey->count; i++) {
 		cleanup_free char *path =

@@ -112,7 +112,7 @@ static int add_engine_made(struct places *places, const char *workdir, struct sb
 		return 0;
 	struct sbx_changes changes = { 0 };
 	int rc = sbx_archive_changes(
-		places->engine, places->container->id, places->call, &changes, err);
+		places->engine, places->container->id, workdir, places->call, &changes, err);
 	for (size_t i = 0; rc == 0 && i < changes.count; i++) {
 		if (changes.rows[i].kind == 1 && strcmp(changes.rows[i].path, workdir) == 0)
 			add_place(places, workdir + 1);

@@ -56,7 +56,8 @@ int sbx_archive_put(struct sbx_engine *engine, const char *id, const char *path,
 	sbx_source_fn read, void *data, const struct sbx_call *call, struct sbx_error *err);
 
 /* What differs from the image, sorted by path in byte order. kind: 0 changed, 1 added, 2 deleted.
- */
+ * Only what is above the absolute path `near`, below it, or itself. EFBIG where that is more than
+ * is held. */
 struct sbx_change {
 	char *path;
 	int kind;
@@ -65,8 +66,8 @@ struct sbx_changes {
 	struct sbx_change *rows;
 	size_t count;
 };
-int sbx_archive_changes(struct sbx_engine *engine, const char *id, const struct sbx_call *call,
-	struct sbx_changes *out, struct sbx_error *err);
+int sbx_archive_changes(struct sbx_engine *engine, const char *id, const char *near,
+	const struct sbx_call *call, struct sbx_changes *out, struct sbx_error *err);
 void sbx_changes_finish(struct sbx_changes *changes);
 
 #endif

@@ -391,7 +391,8 @@ class Connection(threading.Thread):
                 engine.extract(path, body)
                 return self.ok()
             stat = base64.b64encode(json.dumps(node.stat(os.path.basename(path) or "/")).encode()).decode()
-            return 200, {"X-Docker-Container-Path-Stat": stat, "Content-Type": "application/x-tar"}, engine.archive(path)
+            return 200, {"X-Docker-Container-Path-Stat": stat, "Content-Type": "application/x-tar"}, \
+                engine.archive(path) if method == "GET" else b""
         return self.error(404, "page not found")
 
 

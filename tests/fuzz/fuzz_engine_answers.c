@@ -19,16 +19,40 @@
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
+/* In whatever pieces: the same list, and one only where the whole is JSON. */
+static void parse_changes(const char *text, size_t size)
+{
+	size_t counts[2] = { 0 };
+	int results[2];
+	for (int way = 0; way < 2; way++) {
+		struct sbx_error err = SBX_ERROR_INIT;
+		struct sbx_changes_reader reader = { .near = "/w", .err = &err };
+		struct sbx_changes changes = { 0 };
+		size_t piece = way ? 3 : size;
+		int result = 0;
+		for (size_t at = 0; at < size && !result; at += piece)
+			result = sbx_changes_feed(
+				&reader, text + at, size - at < piece ? size - at : piece);
+		results[way] = result ? result : sbx_changes_end(&reader, &changes);
+		counts[way] = changes.count;
+		sbx_changes_finish(&changes);
+		sbx_changes_reader_finish(&reader);
+	}
+	if (results[0] != results[1] || counts[0] != counts[1])
+		abort();
+	cleanup_json cJSON *json = sbx_json_parse(text, size, 0, "fuzz", NULL);
+	if (!results[0] && !json)
+		abort();
+}
+
 static void parse_json(const char *text, size_t size)
 {
+	parse_changes(text, size);
 	cleanup_json cJSON *json = sbx_json_parse(text, size, 0, "fuzz", NULL);
-	struct sbx_changes changes;
 	struct sbx_container_list list;
 	struct sbx_event event;
 	if (!json)
 		return;
-	if (!sbx_changes_parse(json, &changes, NULL))
-		sbx_changes_finish(&changes);
 	if (!sbx_container_list_parse(json, &list, NULL))
 		sbx_container_list_finish(&list);
 	(void)sbx_event_parse(json, &event);
