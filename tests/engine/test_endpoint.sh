@@ -64,6 +64,17 @@ test_over_tls() { # a short name: it is in the paths of the engine's sockets
 	all_of_it
 	# Not served over TLS, and said: the connection would have to be taken over from libcurl.
 	has 'input over TLS' "$(echo in | timeout 30 "$SBXFS" exec "$(full a)" -- cat 2>&1 || true)" 'not supported'
+	# The same by a context, whose files the client copies.
+	mkdir docker
+	(
+		unset DOCKER_HOST DOCKER_TLS_VERIFY DOCKER_CERT_PATH
+		export DOCKER_CONFIG=$SBXFS_TEST_DIR/docker
+		d context create far --docker "host=tcp://127.0.0.1:$port,ca=$PWD/tls/ca.pem,cert=$PWD/tls/cert.pem,key=$PWD/tls/key.pem" >/dev/null
+		has 'by a context' "$(sbxfs ls --engine far)" "$(full a)"
+		rm -f docker/contexts/tls/*/docker/key.pem
+		expect_exit 11 sbxfs ls --engine far
+		has 'a context without its key' "$ERR" key.pem
+	) || exit 1
 	# A server that another CA vouches for, a client that none vouches for, and no TLS at all.
 	cp tls/cert.pem tls/key.pem other/
 	DOCKER_CERT_PATH=$SBXFS_TEST_DIR/other expect_exit 11 sbxfs ls

@@ -77,18 +77,55 @@ runs() { [ "$(d inspect -f '{{.State.Status}}' "$(full "$1")")" = running ]; }
 
 one_sentence() { [ "$(printf '%s\n' "$ERR" | wc -l)" = 1 ] && [ -n "$ERR" ] || fail "not one sentence: $ERR"; }
 
+# A directory dev with what a process needs there, to be mounted over /dev.
+little_dev() {
+	mkdir -p dev/shm
+	cp -a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty /dev/fuse dev/
+}
+
+# Behind there is no terminal: what it says goes to the log that /dev/log leads to.
+test_a_mount_behind_logs_to_syslog() {
+	sandbox_start a out/
+	in_guest a sh -c 'mkdir -p out; echo text >out/x; ln -s /etc/passwd out/link'
+	little_dev
+	cat >listen.py <<-'END'
+		import socket
+		log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+		log.bind("dev/log")
+		while True:
+		    with open("lines", "ab") as lines:
+		        lines.write(log.recv(65536) + b"\n")
+	END
+	python3 listen.py </dev/null &
+	local listener=$!
+	wait_for 10 test -S dev/log
+	timeout -k 2 $((60 * SLOW)) unshare -m --propagation private bash -c '
+		mount --bind dev /dev
+		"$1" mount "$2" && cat "$3/out/x" && ! cat "$3/out/link" 2>/dev/null
+		"$1" umount "$2"' sh "$SBXFS" "$MNT" "$(box a)" </dev/null >seen
+	kill $listener
+	same bytes "$(cat seen)" text
+	has 'the log' "$(cat lines)" "serving $MNT"
+	has 'who says it' "$(cat lines)" 'sbxfs['
+}
+
 test_mount_failures_say_why() {
 	mkdir full-dir && touch full-dir/x
 	expect_exit 2 sbxfs mount
 	touch file
-	local status
-	for args in "$SBXFS_TEST_DIR/nowhere" "$SBXFS_TEST_DIR/full-dir" "$SBXFS_TEST_DIR/file"; do
+	local status directory why
+	while read -r directory why; do
 		status=0
-		ERR=$(sbxfs mount "$args" 2>&1) || status=$?
-		[ $status != 0 ] || fail "mounted on $args"
+		ERR=$(sbxfs mount "$SBXFS_TEST_DIR/$directory" 2>&1) || status=$?
+		[ $status != 0 ] || fail "mounted on $directory"
 		one_sentence
-		has 'the sentence' "$ERR" "$args"
-	done
+		has 'the sentence' "$ERR" "$SBXFS_TEST_DIR/$directory"
+		has 'the sentence' "$ERR" "$why"
+	done <<-'END'
+		nowhere No such file or directory
+		full-dir not empty
+		file not a directory
+	END
 	status=0
 	ERR=$(sbxfs mount "$MNT" --engine "unix://$SBXFS_TEST_DIR/no.sock" 2>&1) || status=$?
 	same 'no engine' $status 11
@@ -97,6 +134,18 @@ test_mount_failures_say_why() {
 	status=0
 	ERR=$(timeout -k 2 $((20 * SLOW)) unshare -m bash -c 'mount --bind /dev/null /dev/fuse && exec "$@"' sh "$SBXFS" mount "$MNT" 2>&1 </dev/null) || status=$?
 	[ $status != 0 ] || fail 'mounted without /dev/fuse'
+	one_sentence
+	status=0
+	little_dev && rm dev/fuse
+	ERR=$(timeout -k 2 $((20 * SLOW)) unshare -m bash -c 'mount --bind dev /dev && exec "$@"' sh "$SBXFS" mount "$MNT" 2>&1 </dev/null) || status=$?
+	[ $status != 0 ] || fail 'mounted where there is no /dev/fuse'
+	one_sentence
+	has 'the sentence' "$ERR" '/dev/fuse is not there'
+	install -m 0755 "$SBXFS" sbxfs-copy
+	mkdir -m 0755 theirs
+	status=0
+	ERR=$(timeout -k 2 $((20 * SLOW)) setpriv --reuid 65534 --regid 65534 --clear-groups env "HOME=$PWD" ./sbxfs-copy mount "$PWD/theirs" 2>&1 </dev/null) || status=$?
+	[ $status != 0 ] || fail "mounted on somebody else's directory"
 	one_sentence
 	! mounted "$MNT" || fail 'mounted after all'
 	gone || fail 'a daemon stays behind'
