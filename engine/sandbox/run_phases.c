@@ -5,6 +5,7 @@
 #include "../base/text.h"
 #include "acquiring.h"
 #include "command_kill.h"
+#include "fetch_plan.h"
 #include "landing.h"
 #include "outputs.h"
 #include "upload_send.h"
@@ -123,13 +124,33 @@ static int list_inputs(struct sbx_run_state *state, struct sbx_error *err)
 	return result == 0 ? sbx_upload_caps(tree, &options, err) : result;
 }
 
+/* The names as the collection itself will check them: what it would refuse then is refused now. */
+static int check_names(struct sbx_run_state *state, struct sbx_error *err)
+{
+	const struct sbx_spec *spec = &state->spec;
+	static const struct sbx_fetch_options options = { .whole_paths = true };
+	struct sbx_sandbox wanted = { .container.name = state->name };
+	struct sbx_fetch_plan plan = { 0 };
+	int result = sbx_outputs_parse(spec->workdir ? spec->workdir : SBX_WORKDIR_DEFAULT,
+		spec->in_dir ? spec->in_dir : SBX_IN_DEFAULT, spec->outputs, spec->output_count,
+		&wanted.outputs, &wanted.output_count, err);
+	if (result == 0)
+		result = sbx_fetch_plan_names(
+			&plan, &wanted, spec->outputs, spec->output_count, &options, err);
+	sbx_fetch_plan_finish(&plan);
+	sbx_outputs_free(wanted.outputs, wanted.output_count);
+	return result;
+}
+
 /* What the command has made is lost if it cannot land, so that is found out before it runs. */
 static int check_collection(struct sbx_run_state *state, struct sbx_error *err)
 {
 	const struct sbx_run *run = state->run;
 	if (!run->collect_dir)
 		return 0;
-	int result = sbx_landing_possible(run->collect_dir, err);
+	int result = check_names(state, err);
+	if (result == 0)
+		result = sbx_landing_possible(run->collect_dir, err);
 	for (size_t i = 0; result == 0 && i < state->spec.output_count; i++) {
 		const char *text = state->spec.outputs[i];
 		size_t size = strlen(text);

@@ -59,6 +59,22 @@ test_declarations_checked_first() {
 	none_left
 }
 
+# OUT-02: two that would land at one name where case is folded are refused before anything is made, not when both are lost.
+test_OUT_02_names_that_land_on_one_another() {
+	local pair
+	liar_up
+	for pair in 'A a' 'out/x OUT/x' 'd/ D'; do
+		run_json 2 --output "${pair% *}" --output "${pair#* }" --collect got -- touch A a
+		has "the sentence on $pair" "$(field .error)" 'both land at'
+	done
+	same 'creates' "$(requests 'POST .*/containers/create')" 0
+	[ ! -e got ] || fail 'a directory was made for nothing'
+	# Where nothing lands they are two files.
+	run_json 0 --output A --output a -- touch A a
+	liar_down
+	none_left
+}
+
 # OUT-07, OUT-09: no name is landed through a link, none is replaced unasked; what did not land is said.
 test_landing() {
 	mkdir got victim
