@@ -23,18 +23,25 @@ static int unknown(struct reading *reading, const char *section, const char *key
 	return 0;
 }
 
-/* [limits]: the ceilings of a run's inputs and outputs. */
+static int64_t *ceiling_of(struct sbx_ceilings *ceilings, const char *word)
+{
+	return strcmp(word, "max_file") == 0	? &ceilings->max_file_bytes
+	       : strcmp(word, "max_total") == 0 ? &ceilings->max_total_bytes
+	       : strcmp(word, "max_files") == 0 ? &ceilings->max_files
+						: NULL;
+}
+
+/* [limits]: max_file, max_total and max_files of both directions, in_max_file and so on of one. */
 static int on_limit(struct reading *reading, const char *key, const char *value)
 {
-	struct sbx_ceilings *ceilings = &reading->tool->ceilings;
-	long long number = 0;
-	bool count = strcmp(key, "max_files") == 0;
-	int64_t *target = count				  ? &ceilings->max_files
-			  : strcmp(key, "max_file") == 0  ? &ceilings->max_file_bytes
-			  : strcmp(key, "max_total") == 0 ? &ceilings->max_total_bytes
-							  : NULL;
-	if (!target)
+	struct sbx_limits *limits = &reading->tool->limits;
+	bool in_only = sbx_text_has_prefix(key, "in_"), out_only = sbx_text_has_prefix(key, "out_");
+	const char *word = in_only || out_only ? strchr(key, '_') + 1 : key;
+	int64_t *in = ceiling_of(&limits->in, word), *out = ceiling_of(&limits->out, word);
+	if (!in)
 		return unknown(reading, "limits", key);
+	long long number = 0;
+	bool count = in == &limits->in.max_files;
 	bool good = count ? sbx_text_to_int64(value, &number) : sbx_text_to_bytes(value, &number);
 	if (!good || number <= 0) {
 		reading->failed = true;
@@ -42,7 +49,10 @@ static int on_limit(struct reading *reading, const char *key, const char *value)
 			count ? "a number" : "a size such as 512m", value);
 		return 0;
 	}
-	*target = number;
+	if (!out_only)
+		*in = number;
+	if (!in_only)
+		*out = number;
 	return 1;
 }
 

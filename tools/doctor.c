@@ -65,8 +65,7 @@ static void print_json(const struct sbx_tool *tool, const struct sbx_findings *f
 	cJSON_AddBoolToObject(json, "userns", info->userns);
 	cJSON_AddStringToObject(json, "pause", pause_word(findings));
 	cJSON_AddItemToObject(json, "engine", engine_json(tool, info));
-	cJSON_AddItemToObject(
-		json, "declarations", sbx_declarations(info->os_type, &tool->ceilings));
+	cJSON_AddItemToObject(json, "declarations", sbx_declarations(info->os_type, &tool->limits));
 	sbx_tool_print_json(json);
 }
 
@@ -112,6 +111,10 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 	if (sbx_doctor(tool->engine, image, &call, &findings, &info, &err) < 0)
 		return sbx_tool_fail(tool, &err);
 	look_at_options(tool, &findings);
+	sbx_findings_add(&findings, "ceilings", SBX_FINDING_OK,
+		"[limits] of the config file holds for runs, put and get, of each call's files and "
+		"their sum; a mount holds each file to max_in_bytes or max_file_bytes and keeps no "
+		"sums");
 	for (size_t i = 0; !tool->json && i < findings.count; i++) {
 		cleanup_free char *text = sbx_text_escape(findings.rows[i].text);
 		sbx_tool_print("%-8s %-9s %s\n", sbx_finding_level_name(findings.rows[i].level),

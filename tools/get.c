@@ -42,6 +42,7 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 	struct sbx_sandbox sandbox = { 0 };
 	struct sbx_fetches fetches = { 0 };
 	struct sbx_plane_limits limits;
+	struct sbx_ceilings asked = { 0 };
 	struct sbx_fetch_options options = { 0 };
 	const char *dest = ".";
 	int code;
@@ -49,13 +50,20 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 	const struct sbx_option table[] = {
 		{ "to", 0, SBX_OPTION_TEXT, &dest },
 		{ "force", 0, SBX_OPTION_FLAG, &options.force },
-		{ "max-file", 0, SBX_OPTION_BYTES, &limits.max_file_bytes },
+		{ "max-file", 0, SBX_OPTION_BYTES, &asked.max_file_bytes },
+		{ "max-total", 0, SBX_OPTION_BYTES, &asked.max_total_bytes },
+		{ "max-files", 0, SBX_OPTION_COUNT, &asked.max_files },
 		{ "timeout", 0, SBX_OPTION_MS, &tool->timeout_ms },
 		{ 0 },
 	};
 	if (!sbx_tool_begin(tool, argc, argv, table, 2, SIZE_MAX, true, &sandbox, &code))
 		return code;
-	options.max_file_bytes = limits.max_file_bytes;
+	if (sbx_ceilings_ask("out", &asked, &tool->limits.out, &options.ceilings, &err) < 0) {
+		sbx_sandbox_finish(&sandbox);
+		return sbx_tool_fail(tool, &err);
+	}
+	if (options.ceilings.max_file_bytes)
+		limits.max_file_bytes = options.ceilings.max_file_bytes;
 	struct sbx_plane *plane = sbx_transfer_plane(tool->engine, &sandbox, &limits);
 	struct sbx_call call = sbx_tool_call(tool, 0);
 	struct sbx_transfer_progress progress = { sbx_transfer_progress_tick, NULL };
@@ -79,8 +87,12 @@ const struct sbx_tool_command sbx_tool_get = {
 	"Copies declared outputs to the host: each PATH lands in DIR (default: here) under its "
 	"last name.",
 	"\n  --force                replace what exists there\n"
-	"  --max-file 1g          refuse larger files\n"
-	"  --timeout SECONDS\n"
+	"  --max-file SIZE  --max-total SIZE  --max-files N\n"
+	"                         ceilings, in all of this call; more is refused and nothing "
+	"lands. "
+	"Default: those of\n"
+	"                         [limits] in the config file, else 1g a file and no other\n"
+	"  --timeout SECONDS      default: no bound\n"
 	"  --json                 size and sha256 of each\n\n"
 	"A file has its final name only when it is whole. Links, fifos, sockets and devices are "
 	"refused and named; exit 13 when\n"

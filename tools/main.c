@@ -79,7 +79,6 @@ int main(int argc, char **argv)
 		return SBX_EXIT_USAGE;
 	}
 	struct sbx_tool tool = { .command = command };
-	sbx_ceilings_default(&tool.ceilings);
 	bool fstab_form = strcmp(command->name, name) != 0 && strcmp(command->name, "mount") == 0;
 	int code = command->run(
 		&tool, fstab_form ? argc - 1 : argc - 2, fstab_form ? argv + 1 : argv + 2);

@@ -166,16 +166,17 @@ static int run_command(struct sbx_tool *tool, int argc, char **argv)
 	table[rows++] = (struct sbx_option){ "max-output", 0, SBX_OPTION_BYTES,
 		&options.run.max_output_bytes };
 	table[rows++] =
-		(struct sbx_option){ "max-file", 0, SBX_OPTION_BYTES, &spec->max_file_bytes };
+		(struct sbx_option){ "max-file", 0, SBX_OPTION_BYTES, &spec->asked.max_file_bytes };
+	table[rows++] = (struct sbx_option){ "max-total", 0, SBX_OPTION_BYTES,
+		&spec->asked.max_total_bytes };
 	table[rows++] =
-		(struct sbx_option){ "max-total", 0, SBX_OPTION_BYTES, &spec->max_total_bytes };
-	table[rows++] = (struct sbx_option){ "max-files", 0, SBX_OPTION_COUNT, &spec->max_files };
+		(struct sbx_option){ "max-files", 0, SBX_OPTION_COUNT, &spec->asked.max_files };
 	table[rows] = (struct sbx_option){ "timeout", 0, SBX_OPTION_MS, &options.run.timeout_ms };
 	int code = 0;
 	if (sbx_tool_parse(tool, argc, argv, table, &done, &err) < 0) {
 		code = refuse(tool, &err, sbx_kind_exit_code(err.kind));
 	} else if (!done) {
-		options.spec.spec.ceilings = tool->ceilings;
+		options.spec.spec.limits = sbx_limits_fill(&tool->limits);
 		take_inputs(&options);
 		if (sbx_tool_operands(tool, 0, 0, &err) < 0 ||
 			sbx_spec_options_take(&options.spec, &err) < 0)

@@ -45,7 +45,7 @@ struct sbx_tool {
 	struct sbx_pair *mount_keys; /* the config file's [mount] section */
 	size_t mount_key_count;
 	char *config_engine;
-	struct sbx_ceilings ceilings; /* the config file's [limits], or the defaults */
+	struct sbx_limits limits; /* the config file's [limits]; 0 where it sets none */
 	struct sbx_engine *engine;
 	struct sbx_cancel
 		*cancel; /* fired by SIGINT, SIGTERM, SIGHUP and SIGQUIT once they are caught */

@@ -112,22 +112,22 @@ static int check_declared_type(
 		directory ? "file" : "directory");
 }
 
-int sbx_fetch_cap(const struct sbx_fetch_options *options, const char *path, int64_t size,
+int sbx_fetch_cap(const struct sbx_ceilings *ceilings, const char *path, int64_t size,
 	int64_t total_bytes, int64_t total_entries, struct sbx_error *err)
 {
-	if (options->max_file_bytes && size > options->max_file_bytes)
+	if (ceilings->max_file_bytes && size > ceilings->max_file_bytes)
 		return sbx_fail(err, EFBIG,
 			"\"%s\" has %" PRId64 " bytes, the ceiling of one file is %" PRId64, path,
-			size, options->max_file_bytes);
-	if (options->max_files && total_entries > options->max_files)
+			size, ceilings->max_file_bytes);
+	if (ceilings->max_files && total_entries > ceilings->max_files)
 		return sbx_fail(err, EFBIG,
 			"\"%s\" would be file %" PRId64 ", the ceiling is %" PRId64
 			" files, with the directories and links found among them",
-			path, total_entries, options->max_files);
-	if (options->max_total_bytes && total_bytes > options->max_total_bytes)
+			path, total_entries, ceilings->max_files);
+	if (ceilings->max_total_bytes && total_bytes > ceilings->max_total_bytes)
 		return sbx_fail(err, EFBIG,
 			"\"%s\" would make it %" PRId64 " bytes in all, the ceiling is %" PRId64,
-			path, total_bytes, options->max_total_bytes);
+			path, total_bytes, ceilings->max_total_bytes);
 	return 0;
 }
 
@@ -143,7 +143,7 @@ static int account(struct sbx_fetch_plan *plan, struct sbx_fetch_item *item,
 	plan->files += file;
 	plan->entries++;
 	plan->bytes += size < room ? size : room;
-	return sbx_fetch_cap(options, item->path, size, plan->bytes, plan->entries, err);
+	return sbx_fetch_cap(&options->ceilings, item->path, size, plan->bytes, plan->entries, err);
 }
 
 /* A listing's name becomes a host name: it must be one part and stay in its directory. */

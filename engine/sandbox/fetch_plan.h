@@ -53,7 +53,7 @@ int sbx_fetch_plan_stat(struct sbx_fetch_plan *plan, struct sbx_plane *plane,
 	const struct sbx_call *call, struct sbx_error *err);
 
 /* Compares one more entry with the ceilings, counted with what the plan holds: EFBIG. */
-int sbx_fetch_cap(const struct sbx_fetch_options *options, const char *path, int64_t size,
+int sbx_fetch_cap(const struct sbx_ceilings *ceilings, const char *path, int64_t size,
 	int64_t total_bytes, int64_t total_entries, struct sbx_error *err);
 
 void sbx_fetch_refuse(struct sbx_fetch_item *item, const struct sbx_error *why);

@@ -39,7 +39,7 @@ static int sink_begin(void *data, const struct sbx_stat *st)
 	int64_t others = plan->bytes > item->st.size ? plan->bytes - item->st.size : 0;
 	int64_t total = sum(others, st->size);
 	int result = sbx_fetch_cap(
-		sink->fetch->options, item->path, st->size, total, plan->entries, &sink->err);
+		&sink->fetch->options->ceilings, item->path, st->size, total, plan->entries, &sink->err);
 	if (result < 0)
 		return result;
 	plan->bytes = total;

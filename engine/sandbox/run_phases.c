@@ -84,32 +84,31 @@ int sbx_run_create(struct sbx_run_state *state, struct sbx_error *err)
 	return result;
 }
 
-/* In each direction: what was asked, else the ceiling. */
-static struct sbx_ceilings ceilings_of(const struct sbx_spec *spec)
+/* A plane of its own, whose bound of one file is the direction's ceiling. */
+static struct sbx_plane *plane_within(
+	struct sbx_run_state *state, const struct sbx_ceilings *ceilings)
 {
-	struct sbx_ceilings out = spec->ceilings;
-	if (spec->max_file_bytes)
-		out.max_file_bytes = spec->max_file_bytes;
-	if (spec->max_total_bytes)
-		out.max_total_bytes = spec->max_total_bytes;
-	if (spec->max_files)
-		out.max_files = spec->max_files;
-	return out;
+	struct sbx_plane_limits limits;
+	sbx_plane_limits_default(&limits);
+	limits.max_file_bytes = limits.max_in_bytes = ceilings->max_file_bytes;
+	return sbx_transfer_plane(state->engine, &state->sandbox, &limits);
 }
 
 static int list_inputs(struct sbx_run_state *state, struct sbx_error *err)
 {
 	const struct sbx_run *run = state->run;
 	struct sbx_upload_tree *tree = &state->inputs;
-	const struct sbx_ceilings ceilings = ceilings_of(&state->spec);
-	struct sbx_upload_options options = { .max_file_bytes = ceilings.max_file_bytes,
-		.max_total_bytes = ceilings.max_total_bytes,
-		.max_files = ceilings.max_files };
 	const char *declared = state->spec.in_dir ? state->spec.in_dir : SBX_IN_DEFAULT;
 	cleanup_free char *in_dir = NULL;
 	int result = sbx_in_dir_parse(declared, &in_dir, err);
 	/* As the sandbox will be, as far as a destination is judged by it. */
 	struct sbx_sandbox wanted = { .container.name = state->name, .in_dir = in_dir };
+	if (result == 0)
+		result = sbx_ceilings_ask(
+			"in", &state->spec.asked, &state->spec.limits.in, &state->in, err);
+	if (result == 0)
+		result = sbx_ceilings_ask(
+			"out", &state->spec.asked, &state->spec.limits.out, &state->out, err);
 	for (size_t i = 0; result == 0 && i < run->input_count; i++) {
 		const char *dest = run->inputs[i].dest;
 		cleanup_free char *below = dest && *dest ? sbx_printf("%s/%s", wanted.in_dir, dest)
@@ -121,7 +120,7 @@ static int list_inputs(struct sbx_run_state *state, struct sbx_error *err)
 	}
 	if (result == 0)
 		result = sbx_upload_tree_check(tree, err);
-	return result == 0 ? sbx_upload_caps(tree, &options, err) : result;
+	return result == 0 ? sbx_upload_caps(tree, &state->in, err) : result;
 }
 
 /* The names as the collection itself will check them: what it would refuse then is refused now. */
@@ -132,8 +131,8 @@ static int check_names(struct sbx_run_state *state, struct sbx_error *err)
 	struct sbx_sandbox wanted = { .container.name = state->name };
 	struct sbx_fetch_plan plan = { 0 };
 	int result = sbx_outputs_parse(spec->workdir ? spec->workdir : SBX_WORKDIR_DEFAULT,
-		spec->in_dir ? spec->in_dir : SBX_IN_DEFAULT, spec->outputs, spec->output_count,
-		&wanted.outputs, &wanted.output_count, err);
+		NULL, spec->outputs, spec->output_count, &wanted.outputs, &wanted.output_count,
+		err);
 	if (result == 0)
 		result = sbx_fetch_plan_names(
 			&plan, &wanted, spec->outputs, spec->output_count, &options, err);
@@ -178,7 +177,7 @@ int sbx_run_inputs(struct sbx_run_state *state, struct sbx_error *err)
 {
 	if (!state->inputs.count)
 		return 0;
-	struct sbx_plane *plane = sbx_transfer_plane(state->engine, &state->sandbox, NULL);
+	struct sbx_plane *plane = plane_within(state, &state->in);
 	int result = sbx_upload_send(plane, &state->inputs, &state->bounded, NULL, NULL, err);
 	sbx_plane_destroy(plane);
 	return result;
@@ -258,17 +257,13 @@ int sbx_run_collect(
 	sandbox->container.state = SBX_STATE_EXITED;
 	struct sbx_call call =
 		late ? sbx_call_within(LATE_COLLECT_MS, state->call->cancel) : state->bounded;
-	const struct sbx_ceilings ceilings = ceilings_of(&state->spec);
-	struct sbx_fetch_options options = { .force = run->force,
-		.max_file_bytes = ceilings.max_file_bytes,
-		.max_total_bytes = ceilings.max_total_bytes,
-		.max_files = ceilings.max_files,
-		.missing_ok = true,
-		.whole_paths = true };
+	struct sbx_fetch_options options = {
+		.force = run->force, .ceilings = state->out, .missing_ok = true, .whole_paths = true
+	};
 	cleanup_free const char **paths = sbx_alloc_array(sandbox->output_count, sizeof(*paths));
 	for (size_t i = 0; i < sandbox->output_count; i++)
 		paths[i] = sandbox->outputs[i].path;
-	struct sbx_plane *plane = sbx_transfer_plane(state->engine, sandbox, NULL);
+	struct sbx_plane *plane = plane_within(state, &state->out);
 	result = sbx_fetch(plane, sandbox, paths, sandbox->output_count, run->collect_dir, &options,
 		&call, NULL, &out->outputs, err);
 	sbx_plane_destroy(plane);

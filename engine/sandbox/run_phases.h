@@ -14,6 +14,7 @@ struct sbx_run_state {
 	struct sbx_call bounded;     /* the run's own timeout too; from after the pull */
 	struct sbx_spec spec;	     /* the run's, with a name and marked ephemeral */
 	char *name;
+	struct sbx_ceilings in, out; /* what each direction is held to */
 	char **image_argv; /* the image's own command, where none was given; NULL-terminated */
 	struct sbx_upload_tree inputs;
 	struct sbx_sandbox sandbox;

@@ -19,11 +19,6 @@
 #define NANO_CPUS_MIN 10000000LL /* 0.01 CPU */
 #define LABEL_VALUE_MAX 4096
 
-void sbx_ceilings_default(struct sbx_ceilings *out)
-{
-	*out = (struct sbx_ceilings){ 64LL << 20, 256LL << 20, 256 };
-}
-
 void sbx_spec_init(struct sbx_spec *spec)
 {
 	*spec = (struct sbx_spec){
@@ -33,7 +28,7 @@ void sbx_spec_init(struct sbx_spec *spec)
 		.min_isolation = SBX_ISOLATION_CONTAINER,
 		.pull_timeout_ms = 600000,
 	};
-	sbx_ceilings_default(&spec->ceilings);
+	spec->limits = sbx_limits_fill(&spec->limits);
 }
 
 int sbx_spec_utf8(const char *what, const char *text, struct sbx_error *err)
@@ -236,28 +231,11 @@ static int check_hardening(const struct sbx_spec *spec, struct sbx_error *err)
 	return 0;
 }
 
-/* What is asked above a ceiling is refused, not cut down to it: the caller would lose files. */
 static int check_ceilings(const struct sbx_spec *spec, struct sbx_error *err)
 {
-	const struct {
-		const char *option;
-		int64_t asked, ceiling;
-	} rows[] = {
-		{ "--max-file", spec->max_file_bytes, spec->ceilings.max_file_bytes },
-		{ "--max-total", spec->max_total_bytes, spec->ceilings.max_total_bytes },
-		{ "--max-files", spec->max_files, spec->ceilings.max_files },
-	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (rows[i].asked < 0)
-			return sbx_fail(err, EINVAL, "%s is below zero", rows[i].option);
-		if (rows[i].asked > rows[i].ceiling)
-			return sbx_fail(err, EPERM,
-				"%s %lld is above the ceiling of %lld, which [limits] of the "
-				"config file sets",
-				rows[i].option, (long long)rows[i].asked,
-				(long long)rows[i].ceiling);
-	}
-	return 0;
+	struct sbx_ceilings held;
+	int rc = sbx_ceilings_ask("in", &spec->asked, &spec->limits.in, &held, err);
+	return rc < 0 ? rc : sbx_ceilings_ask("out", &spec->asked, &spec->limits.out, &held, err);
 }
 
 static int check_limits(const struct sbx_spec *spec, struct sbx_error *err)

@@ -46,27 +46,27 @@ int sbx_upload_dest(
 	return 0;
 }
 
-int sbx_upload_caps(const struct sbx_upload_tree *tree, const struct sbx_upload_options *options,
+int sbx_upload_caps(const struct sbx_upload_tree *tree, const struct sbx_ceilings *ceilings,
 	struct sbx_error *err)
 {
-	if (!options)
+	if (!ceilings)
 		return 0;
-	if (options->max_files && tree->files > options->max_files)
+	if (ceilings->max_files && tree->files > ceilings->max_files)
 		return sbx_fail(err, EFBIG,
 			"%" PRId64 " files are more than the ceiling of %" PRId64, tree->files,
-			options->max_files);
-	if (options->max_total_bytes && tree->bytes > options->max_total_bytes)
+			ceilings->max_files);
+	if (ceilings->max_total_bytes && tree->bytes > ceilings->max_total_bytes)
 		return sbx_fail(err, EFBIG,
 			"%" PRId64 " bytes in all are more than the ceiling of %" PRId64,
-			tree->bytes, options->max_total_bytes);
-	for (size_t i = 0; options->max_file_bytes && i < tree->count; i++) {
+			tree->bytes, ceilings->max_total_bytes);
+	for (size_t i = 0; ceilings->max_file_bytes && i < tree->count; i++) {
 		const struct sbx_upload_entry *entry = &tree->entries[i];
-		if (entry->size <= options->max_file_bytes)
+		if (entry->size <= ceilings->max_file_bytes)
 			continue;
 		cleanup_free char *shown = sbx_upload_entry_name(entry);
 		return sbx_fail(err, EFBIG,
 			"%s has %" PRId64 " bytes, the ceiling of one file is %" PRId64, shown,
-			entry->size, options->max_file_bytes);
+			entry->size, ceilings->max_file_bytes);
 	}
 	return 0;
 }
@@ -229,9 +229,9 @@ int sbx_upload_send(struct sbx_plane *plane, const struct sbx_upload_tree *tree,
 	return result;
 }
 
-int sbx_upload_within(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
+int sbx_upload(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
 	const char *const *sources, size_t count, const char *dest,
-	const struct sbx_upload_options *options, const struct sbx_call *call,
+	const struct sbx_ceilings *ceilings, const struct sbx_call *call,
 	const struct sbx_transfer_progress *progress, struct sbx_transfer_totals *totals,
 	struct sbx_error *err)
 {
@@ -247,17 +247,8 @@ int sbx_upload_within(struct sbx_plane *plane, const struct sbx_sandbox *sandbox
 	if (result == 0)
 		result = sbx_upload_tree_check(&tree, err);
 	if (result == 0)
-		result = sbx_upload_caps(&tree, options, err);
+		result = sbx_upload_caps(&tree, ceilings, err);
 	if (result == 0)
 		result = sbx_upload_send(plane, &tree, call, progress, totals, err);
 	return result;
-}
-
-int sbx_upload(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
-	const char *const *sources, size_t count, const char *dest, const struct sbx_call *call,
-	const struct sbx_transfer_progress *progress, struct sbx_transfer_totals *totals,
-	struct sbx_error *err)
-{
-	return sbx_upload_within(
-		plane, sandbox, sources, count, dest, NULL, call, progress, totals, err);
 }

@@ -12,8 +12,8 @@
 int sbx_upload_dest(
 	const struct sbx_sandbox *sandbox, const char *dest, char **out, struct sbx_error *err);
 
-/* EFBIG before anything is sent. options may be NULL. */
-int sbx_upload_caps(const struct sbx_upload_tree *tree, const struct sbx_upload_options *options,
+/* EFBIG before anything is sent. ceilings may be NULL. */
+int sbx_upload_caps(const struct sbx_upload_tree *tree, const struct sbx_ceilings *ceilings,
 	struct sbx_error *err);
 
 int sbx_upload_send(struct sbx_plane *plane, const struct sbx_upload_tree *tree,

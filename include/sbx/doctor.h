@@ -34,8 +34,9 @@ int sbx_doctor(struct sbx_engine *engine, const char *image, const struct sbx_ca
 
 /* The declarations as one document (MAF-05..11): isolation, capabilities, limits, egress modes, OS
  * families. os_type: what the daemon says, never a setting; anything but "linux" declares no
- * family. ceilings: those that runs are held to. Caller deletes. */
+ * family. limits: as set, 0 where not: runs are then held to the defaults ("in", "out"), and `put`
+ * and `get` to none, which is null. Caller deletes. */
 struct cJSON;
-struct cJSON *sbx_declarations(const char *os_type, const struct sbx_ceilings *ceilings);
+struct cJSON *sbx_declarations(const char *os_type, const struct sbx_limits *limits);
 
 #endif

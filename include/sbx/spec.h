@@ -4,6 +4,7 @@
 #ifndef SBX_SPEC_H
 #define SBX_SPEC_H
 
+#include <sbx/ceilings.h>
 #include <sbx/sandbox.h>
 #include <sbx/sha256.h>
 
@@ -17,12 +18,6 @@ enum sbx_isolation { /* MAF-05's ladder */
 	SBX_ISOLATION_VM,
 };
 int sbx_isolation_parse(const char *word, enum sbx_isolation *out, struct sbx_error *err);
-
-/* Transfer ceilings, the same in each direction (MAF-07). */
-struct sbx_ceilings {
-	int64_t max_file_bytes, max_total_bytes, max_files;
-};
-void sbx_ceilings_default(struct sbx_ceilings *out); /* 64 MiB, 256 MiB, 256 */
 
 /* Zero-initialise with sbx_spec_init, which sets the strong defaults. All strings borrowed. */
 struct sbx_spec {
@@ -54,9 +49,8 @@ struct sbx_spec {
 	enum sbx_isolation min_isolation; /* default CONTAINER */
 	int64_t pull_timeout_ms;	  /* default 600 s, of its own */
 	bool ephemeral;			  /* labelled so; made by run */
-	int64_t max_file_bytes, max_total_bytes;
-	int64_t max_files;	      /* of a run's inputs, and of its outputs; 0: the ceilings */
-	struct sbx_ceilings ceilings; /* more than these may not be asked: EPERM kind POLICY */
+	struct sbx_ceilings asked;	  /* of a run's inputs, and of its outputs; 0: the limits */
+	struct sbx_limits limits;	  /* more than these may not be asked: EPERM kind POLICY */
 };
 void sbx_spec_init(struct sbx_spec *spec);
 

@@ -9,6 +9,7 @@
 #ifndef SBX_TRANSFER_H
 #define SBX_TRANSFER_H
 
+#include <sbx/ceilings.h>
 #include <sbx/plane.h>
 #include <sbx/sandbox.h>
 
@@ -30,22 +31,14 @@ struct sbx_plane *sbx_transfer_plane(struct sbx_engine *engine, const struct sbx
  * a trailing slash means nothing, and a directory that exists is merged into, keeping its owner and
  * mode. Everything is listed first: links and special files in a source, a source that is a link
  * included, are refused before anything is sent (EPERM, naming it), as are two sources that would
- * land at one place (EINVAL). A file is sent only if it still is the one that was listed (ESTALE
- * kind CHANGED). One archive per bounded batch, bounded memory. Permission bits and times of files
- * are carried, set-id bits never. A failure after part has landed is EIO kind PARTIAL and says how
- * much; totals (may be NULL) count what has. */
+ * land at one place (EINVAL) and what is over a ceiling (EFBIG; ceilings may be NULL). A file is
+ * sent only if it still is the one that was listed (ESTALE kind CHANGED). One archive per bounded
+ * batch, bounded memory. Permission bits and times of files are carried, set-id bits never. A
+ * failure after part has landed is EIO kind PARTIAL and says how much; totals (may be NULL) count
+ * what has. */
 int sbx_upload(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
-	const char *const *sources, size_t count, const char *dest, const struct sbx_call *call,
-	const struct sbx_transfer_progress *progress, struct sbx_transfer_totals *totals,
-	struct sbx_error *err);
-
-/* The same with ceilings (0: none), compared before anything is sent: EFBIG. */
-struct sbx_upload_options {
-	int64_t max_file_bytes, max_total_bytes, max_files;
-};
-int sbx_upload_within(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
 	const char *const *sources, size_t count, const char *dest,
-	const struct sbx_upload_options *options, const struct sbx_call *call,
+	const struct sbx_ceilings *ceilings, const struct sbx_call *call,
 	const struct sbx_transfer_progress *progress, struct sbx_transfer_totals *totals,
 	struct sbx_error *err);
 
@@ -78,7 +71,7 @@ void sbx_fetches_finish(struct sbx_fetches *fetches);
  * says which. missing_ok: a named path that is absent is a row with -ENOENT and no failure. */
 struct sbx_fetch_options {
 	bool force;
-	int64_t max_file_bytes, max_total_bytes, max_files; /* 0: none */
+	struct sbx_ceilings ceilings;
 	bool missing_ok;
 	bool whole_paths;
 };

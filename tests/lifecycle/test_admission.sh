@@ -33,8 +33,12 @@ test_declarations() {
 	same egress "$(field '.declarations.egress_modes | join(" ")')" closed
 	same families "$(field '.declarations.os_families | join(" ")')" posix
 	has withheld "$(field '.declarations.withheld | join(" ")')" 'reclaim run_code snapshot'
-	same limits "$(field '[.declarations.limits[] | .max_file_bytes, .max_total_bytes, .max_files] | join(" ")')" \
+	same limits "$(field '.declarations.limits | del(.put, .get) | [.[] | .max_file_bytes, .max_total_bytes, .max_files] | join(" ")')" \
 		'67108864 268435456 256 67108864 268435456 256'
+	same 'limits of put and get' "$(field '.declarations.limits | [.put[], .get[]] | unique | tostring')" '[null]'
+	printf '[limits]\nin_max_files = 7\nout_max_file = 9\n' >limits.ini
+	expect_exit 0 sbxfs doctor --json --config limits.ini
+	same 'limits as set' "$(field '.declarations.limits | [.in.max_files, .put.max_files, .out.max_file_bytes, .get.max_file_bytes, .out.max_files] | join(" ")')" '7 7 9 9 256'
 	# No engine: an exit code and a sentence, in a document too.
 	expect_exit 11 sbxfs doctor --json --engine "unix://$SBXFS_TEST_DIR/no.sock"
 	same kind "$(field .error.kind)" engine

@@ -22,7 +22,7 @@ test_what_it_says_is_so() {
 	same 'yes and no' "$(field '[.available, .rootless, .userns, .engine.limits, .engine.seccomp_default] | join(" ")')" 'true false false true true'
 	same pause "$(field .pause)" works
 	same 'every topic' "$(field '.findings | map(.topic) | unique | join(" ")' | sed 's/copy //')" \
-		'egress engine freeze fuse limits os pause rootless sandbox seccomp state storage support userns'
+		'ceilings egress engine freeze fuse limits os pause rootless sandbox seccomp state storage support userns'
 	same 'the throwaway sandbox' "$(d ps -aq --no-trunc --filter label=sbxfs.kind=doctor)" "$before"
 	# Which engines are supported is said by name, and the page has the list.
 	case $SBXFS_TEST_ENGINE in

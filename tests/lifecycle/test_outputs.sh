@@ -45,6 +45,51 @@ test_ceilings() {
 	empty over
 }
 
+# MAF-07, MAF-106: the ceilings of the config file hold for put and for get, each direction by its own keys: at the ceiling it
+# goes, over it by one nothing does, no archive is sent or asked for, and the sentence says which.
+test_MAF_106_ceilings_of_put_and_get() {
+	printf '[limits]\nin_max_file = 1000\nin_max_total = 1500\nin_max_files = 2\nout_max_file = 100\nout_max_total = 150\nout_max_files = 2\n' >limits.ini
+	make a --output out/
+	guest a sh -c 'mkdir -p out/at out/file out/total out/files; cd out; z() { head -c "$1" /dev/zero >"$2"; }
+		z 100 at/1; z 50 at/2; z 101 file/1; z 100 total/1; z 51 total/2; touch files/1 files/2 files/3'
+	z() { head -c "$1" /dev/zero >"$2"; }
+	mkdir at file total files
+	z 1000 at/1; z 500 at/2; z 1001 file/1; z 1000 total/1; z 501 total/2; touch files/1 files/2 files/3
+	put() { sbxfs put "$(full a)" --config limits.ini "$@"; }
+	get() { sbxfs get "$(full a)" --config limits.ini "$@"; }
+	liar_up
+	local over
+	for over in 'file 1001' 'total 1501' 'files 3'; do
+		expect_exit 7 put "${over% *}"
+		one_sentence
+		says ceiling "${over#* }"
+	done
+	for over in 'file 101' 'total 151' 'files 3'; do
+		expect_exit 7 get "out/${over% *}" --to got
+		one_sentence
+		says ceiling "${over#* }"
+	done
+	same 'archives sent' "$(requests 'PUT .*/archive')" 0
+	empty got
+	# An option may ask for less, not for more.
+	expect_exit 7 put at --max-files 1
+	expect_exit 7 get out/at --to got --max-total 149
+	for over in --max-file=1001 --max-total=1501 --max-files=3; do
+		expect_exit 12 put at "$over"
+		says "${over%=*}" 'goes in'
+	done
+	expect_exit 12 get out/at --to got --max-file 101
+	says --max-file 'goes out'
+	same 'archives sent' "$(requests 'PUT .*/archive')" 0
+	empty got
+	expect_exit 0 put at
+	expect_exit 0 get out/at --to got
+	liar_down
+	same landed "$(ls got/at | wc -l)" 2
+	guest a ls in in/at
+	same 'in the sandbox' "$(tr '\n' ' ' <<<"$OUT")" 'in: at  in/at: 1 2 '
+}
+
 # OUT-02, OUT-03, OUT-08: declarations are checked as one, by the rule, before anything is made.
 test_declarations_checked_first() {
 	local path

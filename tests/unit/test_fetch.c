@@ -104,15 +104,15 @@ END_TEST
 START_TEST(ceilings_refuse_before_a_byte_is_read)
 {
 	directory_enter();
-	ck_assert_int_eq(FETCH(rows, PATHS("out"), .max_file_bytes = 3), -EFBIG);
-	ck_assert_int_eq(FETCH(rows, PATHS("out"), .max_total_bytes = 6), -EFBIG);
-	ck_assert_int_eq(FETCH(rows, PATHS("out"), .max_files = 1), -EFBIG);
+	ck_assert_int_eq(FETCH(rows, PATHS("out"), .ceilings.max_file_bytes = 3), -EFBIG);
+	ck_assert_int_eq(FETCH(rows, PATHS("out"), .ceilings.max_total_bytes = 6), -EFBIG);
+	ck_assert_int_eq(FETCH(rows, PATHS("out"), .ceilings.max_files = 1), -EFBIG);
 	ck_assert_int_eq(fake.reads, 0);
 	nothing_landed();
 	/* A directory that a listing brought is one more; the one that was asked for is not. */
-	ck_assert_int_eq(FETCH(rows, PATHS("out"), .max_files = 2), -EFBIG);
-	ck_assert_int_eq(FETCH(rows, PATHS("out"), .max_file_bytes = 4, .max_total_bytes = 7,
-				 .max_files = 3),
+	ck_assert_int_eq(FETCH(rows, PATHS("out"), .ceilings.max_files = 2), -EFBIG);
+	ck_assert_int_eq(FETCH(rows, PATHS("out"), .ceilings.max_file_bytes = 4, .ceilings.max_total_bytes = 7,
+				 .ceilings.max_files = 3),
 		0);
 	sbx_fetches_finish(&out);
 	directory_leave();
@@ -129,9 +129,9 @@ START_TEST(what_is_no_file_counts_as_well)
 		{ "out/link", SBX_TYPE_LINK },
 	};
 	directory_enter();
-	ck_assert_int_eq(FETCH(odd, PATHS("out"), .max_files = 3), -EFBIG);
+	ck_assert_int_eq(FETCH(odd, PATHS("out"), .ceilings.max_files = 3), -EFBIG);
 	nothing_landed();
-	ck_assert_int_eq(FETCH(odd, PATHS("out"), .max_files = 4), -EIO);
+	ck_assert_int_eq(FETCH(odd, PATHS("out"), .ceilings.max_files = 4), -EIO);
 	ck_assert_int_eq(err.kind, SBX_KIND_PARTIAL);
 	ck_assert_uint_eq(out.count, 2);
 	sbx_fetches_finish(&out);
@@ -144,11 +144,14 @@ START_TEST(what_has_grown_since_is_refused_as_it_arrives)
 	static const struct fake_row grown[] = { { "report.json", SBX_TYPE_FILE, "{}" },
 		{ "b/x", SBX_TYPE_FILE, "grown since", .size = 1 } };
 	directory_enter();
-	ck_assert_int_eq(FETCH(grown, PATHS("report.json", "b/x"), .max_file_bytes = 4), -EFBIG);
+	ck_assert_int_eq(
+		FETCH(grown, PATHS("report.json", "b/x"), .ceilings.max_file_bytes = 4), -EFBIG);
 	nothing_landed();
-	ck_assert_int_eq(FETCH(grown, PATHS("report.json", "b/x"), .max_total_bytes = 12), -EFBIG);
+	ck_assert_int_eq(
+		FETCH(grown, PATHS("report.json", "b/x"), .ceilings.max_total_bytes = 12), -EFBIG);
 	nothing_landed();
-	ck_assert_int_eq(FETCH(grown, PATHS("report.json", "b/x"), .max_total_bytes = 13), 0);
+	ck_assert_int_eq(
+		FETCH(grown, PATHS("report.json", "b/x"), .ceilings.max_total_bytes = 13), 0);
 	sbx_fetches_finish(&out);
 	directory_leave();
 }
@@ -247,11 +250,11 @@ START_TEST(ceilings_hold_for_what_an_archive_brings)
 		{ "out/2", SBX_TYPE_FILE, "grown since", .size = 1 } };
 	directory_enter();
 	archive = 100;
-	ck_assert_int_eq(FETCH(grown, PATHS("out"), .max_file_bytes = 10), -EFBIG);
+	ck_assert_int_eq(FETCH(grown, PATHS("out"), .ceilings.max_file_bytes = 10), -EFBIG);
 	nothing_landed();
-	ck_assert_int_eq(FETCH(grown, PATHS("out"), .max_total_bytes = 11), -EFBIG);
+	ck_assert_int_eq(FETCH(grown, PATHS("out"), .ceilings.max_total_bytes = 11), -EFBIG);
 	nothing_landed();
-	ck_assert_int_eq(FETCH(grown, PATHS("out"), .max_total_bytes = 12), 0);
+	ck_assert_int_eq(FETCH(grown, PATHS("out"), .ceilings.max_total_bytes = 12), 0);
 	ck_assert_int_eq(fake.reads, 0);
 	sbx_fetches_finish(&out);
 	directory_leave();
@@ -267,7 +270,8 @@ START_TEST(sizes_beyond_counting_harm_nobody)
 		{ "out/3", SBX_TYPE_FILE, "z", .size = INT64_MAX } };
 	directory_enter();
 	archive = 100;
-	ck_assert_int_eq(FETCH(sparse, PATHS("out"), .max_total_bytes = INT64_MAX - 1), -EFBIG);
+	ck_assert_int_eq(
+		FETCH(sparse, PATHS("out"), .ceilings.max_total_bytes = INT64_MAX - 1), -EFBIG);
 	nothing_landed();
 	ck_assert_int_eq(FETCH(sparse, PATHS("out"), 0), 0);
 	ck_assert_int_eq(fake.trees, 1);

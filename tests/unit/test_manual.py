@@ -74,7 +74,7 @@ mount_help = help_of("mount")
 for option in mount_options:
     expect(re.search(rf"(?<![a-z_]){option}(?![a-z_])", mount_help), f"`sbxfs help mount` does not say {option}")
 
-keys = set(re.findall(r'strcmp\(key, "([a-z_]+)"\)', source("tools/config.c") + source("engine/sandbox/rules.c")))
+keys = set(re.findall(r'strcmp\((?:key|word), "([a-z_]+)"\)', source("tools/config.c") + source("engine/sandbox/rules.c")))
 expect({"url", "max_files", "workdir"} <= keys, f"only {keys} were found")
 for key in keys:
     expect(re.search(rf"^{key} = ", sections["FILES"], re.M), f"FILES does not say the key {key}")

@@ -150,11 +150,11 @@ static int count_put(struct sbx_plane *plane, struct sbx_put_item *items, size_t
 static const struct sbx_plane_ops counting_ops = { .put = count_put };
 
 static int upload(struct counting_plane *counting, const char *source, const char *dest,
-	const struct sbx_upload_options *options, struct sbx_transfer_totals *totals)
+	const struct sbx_ceilings *options, struct sbx_transfer_totals *totals)
 {
 	counting->plane.ops = &counting_ops;
 	sbx_error_clear(&err);
-	return sbx_upload_within(
+	return sbx_upload(
 		&counting->plane, &sandbox, &source, 1, dest, options, NULL, NULL, totals, &err);
 }
 
@@ -214,12 +214,10 @@ START_TEST(ceilings_and_places_are_checked_before_anything_is_sent)
 	ck_assert_int_eq(upload(&counting, "f", "out", NULL, NULL), -EROFS);
 	ck_assert_int_eq(upload(&counting, "f", "inner", NULL, NULL), -EROFS);
 	ck_assert_int_eq(upload(&counting, "f", "in/../out", NULL, NULL), -EXDEV);
-	struct sbx_upload_options small = { .max_file_bytes = 4 };
+	struct sbx_ceilings small = { .max_file_bytes = 4 };
 	ck_assert_int_eq(upload(&counting, "f", NULL, &small, NULL), -EFBIG);
 	ck_assert_uint_eq(counting.puts, 0);
-	struct sbx_upload_options exact = {
-		.max_file_bytes = 5, .max_total_bytes = 5, .max_files = 1
-	};
+	struct sbx_ceilings exact = { .max_file_bytes = 5, .max_total_bytes = 5, .max_files = 1 };
 	ck_assert_int_eq(upload(&counting, "f", "in/deep/", &exact, NULL), 0);
 	ck_assert_uint_eq(counting.puts, 1);
 	directory_leave();
