@@ -1,5 +1,5 @@
 /* config.c: the config file, read with inih: [engine] url=, [mount] keys as mount options,
- * [limits], [rule NAME]. See tool.h. */
+ * [limits], [policy], [rule NAME]. See tool.h. */
 #include "tool.h"
 
 #include "../engine/base/alloc.h"
@@ -56,6 +56,19 @@ static int on_limit(struct reading *reading, const char *key, const char *value)
 	return 1;
 }
 
+/* [policy]: what every sandbox of this host must be. */
+static int on_policy(struct reading *reading, const char *key, const char *value)
+{
+	if (strcmp(key, "min_isolation") != 0)
+		return unknown(reading, "policy", key);
+	if (sbx_isolation_parse(value, &reading->tool->isolation_floor, reading->err) == 0)
+		return 1;
+	(void)sbx_wrap(
+		reading->err, "[policy] min_isolation"); /* -errno, which the flag stands for */
+	reading->failed = true;
+	return 0;
+}
+
 /* inih's contract: 1 goes on, 0 is an error on this line. */
 static int on_key(void *user, const char *section, const char *key, const char *value)
 {
@@ -76,6 +89,8 @@ static int on_key(void *user, const char *section, const char *key, const char *
 	}
 	if (strcmp(section, "limits") == 0)
 		return on_limit(reading, key, value);
+	if (strcmp(section, "policy") == 0)
+		return on_policy(reading, key, value);
 	if (strcmp(section, "mount") == 0) {
 		tool->mount_keys = sbx_realloc_array(
 			tool->mount_keys, tool->mount_key_count + 1, sizeof(*tool->mount_keys));

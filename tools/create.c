@@ -51,6 +51,7 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 		code = sbx_tool_fail(tool, &err);
 	} else if (!done) {
 		options.spec.limits = sbx_limits_fill(&tool->limits);
+		options.spec.isolation_floor = tool->isolation_floor;
 		options.spec.argv = tool->rest && tool->rest[0] ? tool->rest : NULL;
 		if (sbx_tool_operands(tool, 0, 0, &err) < 0 ||
 			sbx_spec_options_take(&options, &err) < 0)

@@ -115,6 +115,11 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 		"[limits] of the config file holds for runs, put and get, of each call's files and "
 		"their sum; a mount holds each file to max_in_bytes or max_file_bytes and keeps no "
 		"sums");
+	if (tool->isolation_floor > SBX_ISOLATION_CONTAINER)
+		sbx_findings_add(&findings, "policy", SBX_FINDING_PROBLEM,
+			"min_isolation of the config file's [policy] is above 'container', which "
+			"is "
+			"what an engine gives: every sandbox is refused");
 	for (size_t i = 0; !tool->json && i < findings.count; i++) {
 		cleanup_free char *text = sbx_text_escape(findings.rows[i].text);
 		sbx_tool_print("%-8s %-9s %s\n", sbx_finding_level_name(findings.rows[i].level),

@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 			name); /* as above */
 		return SBX_EXIT_USAGE;
 	}
-	struct sbx_tool tool = { .command = command };
+	struct sbx_tool tool = { .command = command, .isolation_floor = SBX_ISOLATION_CONTAINER };
 	bool fstab_form = strcmp(command->name, name) != 0 && strcmp(command->name, "mount") == 0;
 	int code = command->run(
 		&tool, fstab_form ? argc - 1 : argc - 2, fstab_form ? argv + 1 : argv + 2);

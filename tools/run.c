@@ -177,6 +177,7 @@ static int run_command(struct sbx_tool *tool, int argc, char **argv)
 		code = refuse(tool, &err, sbx_kind_exit_code(err.kind));
 	} else if (!done) {
 		options.spec.spec.limits = sbx_limits_fill(&tool->limits);
+		options.spec.spec.isolation_floor = tool->isolation_floor;
 		take_inputs(&options);
 		if (sbx_tool_operands(tool, 0, 0, &err) < 0 ||
 			sbx_spec_options_take(&options.spec, &err) < 0)

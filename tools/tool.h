@@ -45,7 +45,8 @@ struct sbx_tool {
 	struct sbx_pair *mount_keys; /* the config file's [mount] section */
 	size_t mount_key_count;
 	char *config_engine;
-	struct sbx_limits limits; /* the config file's [limits]; 0 where it sets none */
+	struct sbx_limits limits;	    /* the config file's [limits]; 0 where it sets none */
+	enum sbx_isolation isolation_floor; /* the config file's [policy] */
 	struct sbx_engine *engine;
 	struct sbx_cancel
 		*cancel; /* fired by SIGINT, SIGTERM, SIGHUP and SIGQUIT once they are caught */

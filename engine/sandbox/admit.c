@@ -34,12 +34,11 @@ static int admit_info(
 int sbx_acquire_admit(struct sbx_engine *engine, const struct sbx_spec *spec,
 	const struct sbx_call *call, struct sbx_error *err)
 {
-	if (spec->min_isolation > SBX_ISOLATION_CONTAINER)
-		return sbx_fail(err, EPERM,
-			"--min-isolation: an engine's container is isolation 'container', which is "
-			"below what is asked");
+	int rc = sbx_isolation_check(spec, err);
+	if (rc < 0)
+		return rc;
 	if (spec->require_digest_pin) {
-		int rc = sbx_digest_pin_check(spec->image ? spec->image : "", err);
+		rc = sbx_digest_pin_check(spec->image ? spec->image : "", err);
 		if (rc < 0)
 			return rc;
 	}
@@ -47,7 +46,7 @@ int sbx_acquire_admit(struct sbx_engine *engine, const struct sbx_spec *spec,
 		return 0;
 	struct sbx_engine_info info = { 0 };
 	struct sbx_error reason = SBX_ERROR_INIT;
-	int rc = sbx_engine_info(engine, call, &info, &reason);
+	rc = sbx_engine_info(engine, call, &info, &reason);
 	/* Unreadable is not a yes: the requirement fails closed. */
 	if (rc < 0)
 		return sbx_fail_kind(err, reason.kind, reason.errnum,

@@ -26,6 +26,7 @@ void sbx_spec_init(struct sbx_spec *spec)
 		.nano_cpus = 1000000000,
 		.pids_limit = 512,
 		.min_isolation = SBX_ISOLATION_CONTAINER,
+		.isolation_floor = SBX_ISOLATION_CONTAINER,
 		.pull_timeout_ms = 600000,
 	};
 	spec->limits = sbx_limits_fill(&spec->limits);
@@ -260,11 +261,9 @@ int sbx_spec_check(const struct sbx_spec *spec, struct sbx_error *err)
 		check_hardening, check_limits };
 	struct sbx_error local = SBX_ERROR_INIT;
 	err = err ? err : &local; /* a wrap needs one */
-	if (spec->min_isolation > SBX_ISOLATION_CONTAINER)
-		return sbx_fail(err, EPERM,
-			"--min-isolation: an engine's container is isolation 'container', which is "
-			"below what is asked");
-	int rc = check_user(spec->user, err);
+	int rc = sbx_isolation_check(spec, err);
+	if (rc == 0)
+		rc = check_user(spec->user, err);
 	for (size_t i = 0; rc == 0 && i < sizeof(checks) / sizeof(checks[0]); i++)
 		rc = checks[i](spec, err);
 	return rc;

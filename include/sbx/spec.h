@@ -46,11 +46,14 @@ struct sbx_spec {
 	int64_t pids_limit;   /* default 512 */
 	bool read_only;
 	bool require_rootless, require_userns, require_digest_pin, require_os_posix;
-	enum sbx_isolation min_isolation; /* default CONTAINER */
-	int64_t pull_timeout_ms;	  /* default 600 s, of its own */
-	bool ephemeral;			  /* labelled so; made by run */
-	struct sbx_ceilings asked;	  /* of a run's inputs, and of its outputs; 0: the limits */
-	struct sbx_limits limits;	  /* more than these may not be asked: EPERM kind POLICY */
+	enum sbx_isolation min_isolation; /* what is asked; default CONTAINER */
+	/* What this host asks of every sandbox, default CONTAINER: min_isolation can raise it and
+	 * never lower it (MAF-16). */
+	enum sbx_isolation isolation_floor;
+	int64_t pull_timeout_ms;   /* default 600 s, of its own */
+	bool ephemeral;		   /* labelled so; made by run */
+	struct sbx_ceilings asked; /* of a run's inputs, and of its outputs; 0: the limits */
+	struct sbx_limits limits;  /* more than these may not be asked: EPERM kind POLICY */
 };
 void sbx_spec_init(struct sbx_spec *spec);
 

@@ -10,7 +10,7 @@ refuse() { # CODE PART OPTION…
 	none_left "$*"
 }
 
-# MAF-05, MAF-16: the ladder. A container is `container`, whatever is asked or set.
+# MAF-05: the ladder. A container is `container`, whatever is asked or set.
 test_ladder() {
 	local rung
 	for rung in none runtime os_process container; do
@@ -21,6 +21,32 @@ test_ladder() {
 	for rung in hardened_container microvm vm; do refuse 12 --min-isolation --min-isolation "$rung"; done
 	refuse 2 invented --min-isolation invented
 	refuse 12 --min-isolation --min-isolation vm --security-opt seccomp=unconfined
+}
+
+# MAF-16: the higher of the host's floor and of what is asked holds, whichever is which: a wish cannot lower it.
+test_MAF_16_the_floor_of_the_host() {
+	floor() { printf '[policy]\nmin_isolation = %s\n' "$1" >policy.ini; }
+	floor microvm
+	refuse 12 '[policy]' --config policy.ini
+	refuse 12 '[policy]' --config policy.ini --min-isolation none
+	expect_exit 12 sbxfs run --scope "$PREFIX" --image "$IMAGE" --config policy.ini --min-isolation none -- true
+	says '[policy]'
+	none_left run
+	expect_exit 8 sbxfs doctor --json --config policy.ini
+	same available "$(field '"\(.available) \(.declarations.isolation)"')" 'false container'
+	floor container
+	refuse 12 --min-isolation --config policy.ini --min-isolation microvm
+	floor none
+	refuse 12 --min-isolation --config policy.ini --min-isolation vm
+	make a --config policy.ini
+	floor container
+	make a --config policy.ini --min-isolation none
+	floor invented
+	expect_exit 2 sbxfs create --name "$(full x)" --image "$IMAGE" --config policy.ini
+	says invented
+	printf '[policy]\nmax_isolation = vm\n' >policy.ini
+	expect_exit 2 sbxfs ls --config policy.ini
+	says max_isolation
 }
 
 # MAF-06, MAF-07, MAF-08, MAF-09, MAF-11, MAF-114, MAF-115, AIR-12, AIR-20, AIR-22: one document, always the same keys.
