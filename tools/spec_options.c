@@ -65,7 +65,7 @@ size_t sbx_spec_options_rows(struct sbx_spec_options *options, struct sbx_option
 		{ "require-rootless", 0, SBX_OPTION_FLAG, &spec->require_rootless },
 		{ "require-userns", 0, SBX_OPTION_FLAG, &spec->require_userns },
 		{ "require-digest-pin", 0, SBX_OPTION_FLAG, &spec->require_digest_pin },
-		{ "require-os", 0, SBX_OPTION_TEXT, &options->require_os },
+		{ "require-os", 0, SBX_OPTION_TEXT, &spec->require_os },
 		{ "min-isolation", 0, SBX_OPTION_TEXT, &options->min_isolation },
 		{ "pull-timeout", 0, SBX_OPTION_MS, &spec->pull_timeout_ms },
 		{ "allow-host", 0, SBX_OPTION_LIST, &options->allow_hosts },
@@ -112,14 +112,10 @@ static void hint_at_patterns(const struct sbx_list *outputs)
 int sbx_spec_options_take(struct sbx_spec_options *options, struct sbx_error *err)
 {
 	struct sbx_spec *spec = &options->spec;
-	if (options->allow_hosts.count)
-		return sbx_fail(err, EOPNOTSUPP,
-			"--allow-host is not served yet: sandboxes have no network at all, use "
-			"none of it");
-	if (!spec->image)
-		return sbx_fail(err, EINVAL, "--image is missing: which image?");
 	spec->outputs = options->outputs.items;
 	spec->output_count = options->outputs.count;
+	spec->allow_hosts = options->allow_hosts.items;
+	spec->allow_host_count = options->allow_hosts.count;
 	spec->env = options->env.items;
 	spec->env_count = options->env.count;
 	spec->cap_add = options->cap_add.items;
@@ -133,12 +129,6 @@ int sbx_spec_options_take(struct sbx_spec_options *options, struct sbx_error *er
 		rc = sbx_isolation_parse(options->min_isolation, &spec->min_isolation, err);
 		if (rc < 0)
 			return sbx_wrap(err, "--min-isolation");
-	}
-	if (options->require_os) {
-		if (strcmp(options->require_os, "posix") != 0)
-			return sbx_fail(err, EINVAL, "--require-os knows posix only, not '%s'",
-				options->require_os);
-		spec->require_os_posix = true;
 	}
 	rc = sbx_spec_check(spec, err);
 	if (rc == 0)

@@ -10,7 +10,7 @@ struct sbx_spec_options {
 	struct sbx_spec spec;
 	struct sbx_list outputs, env, cap_add, security_opt, labels, allow_hosts;
 	struct sbx_pair *label_pairs;
-	const char *min_isolation, *require_os;
+	const char *min_isolation;
 	int64_t pull_timeout_ms;
 };
 

@@ -93,7 +93,7 @@ static int check_same(struct sbx_acquiring *acquiring, const struct sbx_containe
 static int admit_running(struct sbx_acquiring *acquiring, struct sbx_error *err)
 {
 	struct sbx_spec asked = *acquiring->spec;
-	asked.require_os_posix = false;
+	asked.require_os = NULL;
 	return sbx_acquire_admit(acquiring->engine, &asked, acquiring->call, err);
 }
 

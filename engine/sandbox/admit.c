@@ -24,7 +24,7 @@ static int admit_info(
 		return sbx_fail(err, EPERM,
 			"--require-userns: this engine remaps no user namespace (its security "
 			"options name neither userns nor rootless)");
-	if (spec->require_os_posix && strcmp(info->os_type, "linux") != 0)
+	if (spec->require_os && strcmp(info->os_type, "linux") != 0)
 		return sbx_fail(err, EPERM,
 			"--require-os posix: this engine says its containers run on '%s'",
 			*info->os_type ? info->os_type : "(nothing)");
@@ -42,7 +42,7 @@ int sbx_acquire_admit(struct sbx_engine *engine, const struct sbx_spec *spec,
 		if (rc < 0)
 			return rc;
 	}
-	if (!spec->require_rootless && !spec->require_userns && !spec->require_os_posix)
+	if (!spec->require_rootless && !spec->require_userns && !spec->require_os)
 		return 0;
 	struct sbx_engine_info info = { 0 };
 	struct sbx_error reason = SBX_ERROR_INIT;

@@ -30,6 +30,9 @@ char *sbx_spec_name(const struct sbx_spec *spec);
 /* EPERM kind POLICY: a container is below what is asked, or below the host's floor. */
 int sbx_isolation_check(const struct sbx_spec *spec, struct sbx_error *err);
 
+/* The rules of policy.c, the first that fails. EPERM kind POLICY, EOPNOTSUPP, EINVAL. */
+int sbx_policy_check(const struct sbx_spec *spec, struct sbx_error *err);
+
 /* EILSEQ for what JSON cannot hold, which the engine would get as another text; what names it in
  * the sentence. NULL passes. The words end with NULL. */
 int sbx_spec_utf8(const char *what, const char *text, struct sbx_error *err);

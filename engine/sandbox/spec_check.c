@@ -223,20 +223,7 @@ static int check_hardening(const struct sbx_spec *spec, struct sbx_error *err)
 	int once = check_once(spec, "seccomp=", err);
 	if (once == 0)
 		once = check_once(spec, "apparmor=", err);
-	if (once < 0)
-		return once;
-	if (spec->read_only)
-		return sbx_fail(err, EOPNOTSUPP,
-			"--read-only: no engine gives a read-only root a writable work dir without "
-			"a mount, and a sandbox has no mounts");
-	return 0;
-}
-
-static int check_ceilings(const struct sbx_spec *spec, struct sbx_error *err)
-{
-	struct sbx_ceilings held;
-	int rc = sbx_ceilings_ask("in", &spec->asked, &spec->limits.in, &held, err);
-	return rc < 0 ? rc : sbx_ceilings_ask("out", &spec->asked, &spec->limits.out, &held, err);
+	return once;
 }
 
 static int check_limits(const struct sbx_spec *spec, struct sbx_error *err)
@@ -251,7 +238,7 @@ static int check_limits(const struct sbx_spec *spec, struct sbx_error *err)
 			(long long)spec->pids_limit);
 	if (spec->pull_timeout_ms <= 0)
 		return sbx_fail(err, EINVAL, "the pull timeout is not above zero");
-	return check_ceilings(spec, err);
+	return 0;
 }
 
 int sbx_spec_check(const struct sbx_spec *spec, struct sbx_error *err)
@@ -261,7 +248,7 @@ int sbx_spec_check(const struct sbx_spec *spec, struct sbx_error *err)
 		check_hardening, check_limits };
 	struct sbx_error local = SBX_ERROR_INIT;
 	err = err ? err : &local; /* a wrap needs one */
-	int rc = sbx_isolation_check(spec, err);
+	int rc = sbx_policy_check(spec, err);
 	if (rc == 0)
 		rc = check_user(spec->user, err);
 	for (size_t i = 0; rc == 0 && i < sizeof(checks) / sizeof(checks[0]); i++)

@@ -45,7 +45,10 @@ struct sbx_spec {
 	int64_t nano_cpus;    /* default 1e9 */
 	int64_t pids_limit;   /* default 512 */
 	bool read_only;
-	bool require_rootless, require_userns, require_digest_pin, require_os_posix;
+	bool require_rootless, require_userns, require_digest_pin;
+	const char *require_os;		/* NULL, or "posix" */
+	const char *const *allow_hosts; /* refused: sandboxes have no network */
+	size_t allow_host_count;
 	enum sbx_isolation min_isolation; /* what is asked; default CONTAINER */
 	/* What this host asks of every sandbox, default CONTAINER: min_isolation can raise it and
 	 * never lower it (MAF-16). */
@@ -57,9 +60,10 @@ struct sbx_spec {
 };
 void sbx_spec_init(struct sbx_spec *spec);
 
-/* All that can be refused without an engine: names, outputs, pins, options, security opts, seccomp
- * file readable and JSON. EINVAL (usage), EXDEV, EPERM kind POLICY; the sentence names the option
- * and the rule. */
+/* All that can be refused without an engine: first isolation, what is not offered, OS family,
+ * ceilings and egress, in this order (MAF-15), then names, outputs, pins, options, security opts,
+ * seccomp file readable and JSON. EINVAL (usage), EXDEV, EPERM kind POLICY, EOPNOTSUPP; the
+ * sentence names the option and the rule. */
 int sbx_spec_check(const struct sbx_spec *spec, struct sbx_error *err);
 
 /* The derived name: "sbxfs-" + 12 hex of SHA-256 over length-prefixed scope, thread, agent, kind[,

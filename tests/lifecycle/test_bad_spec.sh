@@ -1,5 +1,5 @@
 # test_bad_spec.sh: every refusal of a wrong wish: its exit code, one sentence naming the option and the rule, and the
-# engine's lists of objects the same before and after. MAF-15.
+# engine's lists of objects the same before and after.
 . "$SBXFS_TOP/tests/lifecycle/life.sh"
 
 # Containers of this test (others may come and go on the engine), and all else.
@@ -93,6 +93,24 @@ test_a_bad_run() {
 	d rmi "$(full bare):1" >/dev/null
 	same 'the engine' "$(objects)" "$before"
 	[ -z "$(find . -name got)" ] || fail 'a directory was made'
+}
+
+# MAF-15: of all rules broken at once the first is named; with that one kept the next is, and so on, and with all kept it runs.
+# What only the engine can say comes after what needs none.
+test_MAF_15_the_first_rule_that_fails_wins() {
+	local rest=(--min-isolation=vm --read-only --require-os=windows --max-file=65m --allow-host=example.org --require-rootless) code
+	local codes=(12 8 2 12 8 12)
+	liar_up
+	while [ ${#rest[@]} -gt 0 ]; do
+		code=${codes[0]} codes=("${codes[@]:1}")
+		VERB=run wrong "$code" "${rest[0]%=*}" --image "$IMAGE" "${rest[@]}"
+		rest=("${rest[@]:1}")
+	done
+	same 'creates' "$(requests 'POST .*/containers/create')" 0
+	liar_down
+	expect_exit 12 sbxfs create --image "$IMAGE" --scope "$PREFIX" --allow-host h --min-isolation vm
+	none_left
+	expect_exit 0 sbxfs run --image "$IMAGE" --scope "$PREFIX" -- true
 }
 
 # The page's table of exit codes: every code there is given by something, for the reason that it says, and there is no
