@@ -36,6 +36,22 @@ static int check_part(const char *path, const char *part, size_t size, struct sb
 	return 0;
 }
 
+/* Who declares chooses the name, so one that some host or tool reads as another is not taken. What
+ * a guest writes has the name it has. */
+static int check_declared(const char *path, struct sbx_error *err)
+{
+	if (!sbx_utf8_valid(path, strlen(path)))
+		return sbx_fail(err, EILSEQ, "the path \"%s\" is not UTF-8", path);
+	if (strchr(path, '\\'))
+		return sbx_fail(err, EINVAL,
+			"the path \"%s\" has a backslash, which some read as a separator", path);
+	for (const char *c = path; *c; c++)
+		if ((unsigned char)*c < ' ')
+			return sbx_fail(
+				err, EINVAL, "the path \"%s\" has a control character", path);
+	return 0;
+}
+
 int sbx_guest_path_check(const char *path, bool declared, struct sbx_error *err)
 {
 	size_t length = strlen(path);
@@ -57,9 +73,7 @@ int sbx_guest_path_check(const char *path, bool declared, struct sbx_error *err)
 			break;
 		part += size + 1;
 	}
-	if (declared && !sbx_utf8_valid(path, length))
-		return sbx_fail(err, EILSEQ, "the path \"%s\" is not UTF-8", path);
-	return 0;
+	return declared ? check_declared(path, err) : 0;
 }
 
 char *sbx_guest_path_join(const char *directory, const char *relative)

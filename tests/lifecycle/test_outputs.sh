@@ -90,7 +90,7 @@ test_MAF_106_ceilings_of_put_and_get() {
 	same 'in the sandbox' "$(tr '\n' ' ' <<<"$OUT")" 'in: at  in/at: 1 2 '
 }
 
-# OUT-02, OUT-03, OUT-08: declarations are checked as one, by the rule, before anything is made.
+# OUT-02: declarations are checked as one, by the rule, before anything is made.
 test_declarations_checked_first() {
 	local path
 	for path in '' . .. ../x a/../b a//b /abs ./x in/x in "$(printf 'bad\xff')" "$(printf '%0256d' 0)"; do
@@ -101,6 +101,47 @@ test_declarations_checked_first() {
 	run_json 2 --output a --output a/b -- true
 	empty got
 	[ ! -e got ] || fail 'an empty directory was left'
+	none_left
+}
+
+# OUT-03, MAF-81, MAF-102: each rule for a declared name refuses for its own reason, before anything is made. What the guest
+# itself writes below a declared directory may have any name.
+test_OUT_03_the_rule_of_names() {
+	local name reason ka
+	liar_up
+	while IFS='|' read -r name reason; do
+		name=$(printf '%b' "$name")
+		run_json 2 --output "$name" --collect got -- true
+		has "the sentence on '$name'" "$(field .error)" "$reason"
+		expect_exit 2 sbxfs create --image "$IMAGE" --scope "$PREFIX" --output "$name"
+		says --output "$reason"
+	done <<-'END'
+		|is empty
+		/abs|absolute
+		a/../b|".." part
+		../a|".." part
+		a/./b|"." part
+		a//b|empty part
+		a\\b|backslash
+		..\\a|backslash
+		a\tb|control character
+		a\0033[1m|control character
+		a\0001|control character
+		bad\0377|not UTF-8
+	END
+	# Counted in the bytes that are declared: 255 of them pass, also where composing them would make more (U+0958).
+	run_json 2 --output "$(printf 'x%.0s' $(seq 256))" -- true
+	has length "$(field .error)" 'has at most 255'
+	same 'creates' "$(requests 'POST .*/containers/create')" 0
+	ka=$(printf '\340\245\230%.0s' $(seq 85))
+	run_json 0 --output "$ka" --collect got -- sh -c 'echo x >"$1"' sh "$ka"
+	same landed "$(cat "got/$ka")" x
+	# Lower case is not folded further: these are two.
+	run_json 0 --output ß --output ss --collect two -- touch ß ss
+	same landed "$(ls two | wc -l)" 2
+	run_json 0 --output out/ --collect any -- sh -c 'mkdir out; echo x >"out/a\\b"; echo x >"$(printf "out/a\\tb")"'
+	same landed "$(ls any/out | wc -l)" 2
+	liar_down
 	none_left
 }
 
