@@ -15,7 +15,7 @@
 
 struct run_options {
 	struct sbx_spec_options spec;
-	struct sbx_list inputs;
+	struct sbx_list inputs, required;
 	struct sbx_run_input *parsed;
 	struct sbx_run run;
 	bool take_stdin;
@@ -38,6 +38,15 @@ static void take_inputs(struct run_options *options)
 	}
 	options->run.inputs = options->parsed;
 	options->run.input_count = options->inputs.count;
+}
+
+/* Declared by that, too. */
+static void take_required(struct run_options *options)
+{
+	for (size_t i = 0; i < options->required.count; i++)
+		sbx_list_add(&options->spec.outputs, options->required.items[i]);
+	options->run.required = options->required.items;
+	options->run.required_count = options->required.count;
 }
 
 static void print_json(const struct sbx_run_result *result)
@@ -153,7 +162,7 @@ static int run_command(struct sbx_tool *tool, int argc, char **argv)
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct run_options options = { .run = {
 					       .max_output_bytes = 8 << 20, .timeout_ms = 60000 } };
-	struct sbx_option table[SBX_SPEC_OPTION_ROWS + 9] = { 0 };
+	struct sbx_option table[SBX_SPEC_OPTION_ROWS + 10] = { 0 };
 	bool done;
 	sbx_spec_options_init(&options.spec);
 	struct sbx_spec *spec = &options.spec.spec;
@@ -161,6 +170,8 @@ static int run_command(struct sbx_tool *tool, int argc, char **argv)
 	table[rows++] = (struct sbx_option){ "in", 0, SBX_OPTION_LIST, &options.inputs };
 	table[rows++] =
 		(struct sbx_option){ "collect", 0, SBX_OPTION_TEXT, &options.run.collect_dir };
+	table[rows++] =
+		(struct sbx_option){ "require-output", 0, SBX_OPTION_LIST, &options.required };
 	table[rows++] = (struct sbx_option){ "force", 0, SBX_OPTION_FLAG, &options.run.force };
 	table[rows++] = (struct sbx_option){ "stdin", 'i', SBX_OPTION_FLAG, &options.take_stdin };
 	table[rows++] = (struct sbx_option){ "max-output", 0, SBX_OPTION_BYTES,
@@ -179,6 +190,7 @@ static int run_command(struct sbx_tool *tool, int argc, char **argv)
 		options.spec.spec.limits = sbx_limits_fill(&tool->limits);
 		options.spec.spec.isolation_floor = tool->isolation_floor;
 		take_inputs(&options);
+		take_required(&options);
 		if (sbx_tool_operands(tool, 0, 0, &err) < 0 ||
 			sbx_spec_options_take(&options.spec, &err) < 0)
 			code = refuse(tool, &err, sbx_kind_exit_code(err.kind));
@@ -187,6 +199,7 @@ static int run_command(struct sbx_tool *tool, int argc, char **argv)
 	}
 	sbx_spec_options_finish(&options.spec);
 	sbx_list_finish(&options.inputs);
+	sbx_list_finish(&options.required);
 	free(options.parsed);
 	return code;
 }
@@ -201,6 +214,9 @@ const struct sbx_tool_command sbx_tool_run = {
 	"  --in SRC[:DEST]        a file or tree, to DEST below the in dir, before the command "
 	"starts\n"
 	"  --collect DIR          declared outputs are copied there, also after a timeout\n"
+	"  --require-output P     a declared output that must be there to collect; without it "
+	"nothing "
+	"is (exit 123)\n"
 	"  --force                replace files that exist there\n"
 	"  -i, --stdin            pass our stdin on\n"
 	"  --max-output 8m        stdout and stderr together\n"
@@ -210,7 +226,8 @@ const struct sbx_tool_command sbx_tool_run = {
 	"config file raises them\n"
 	"  --json                 one object: success, exit_code, error_kind, error, stdout, "
 	"stderr, duration_ms, outputs, missing\n\n"
-	"Exit codes: the command's own; 124 deadline, 125 ours or the engine's failure, 126 not "
+	"Exit codes: the command's own; 123 a required output is missing, 124 deadline, 125 ours "
+	"or the engine's failure, 126 not "
 	"executable, 127 not found,\n"
 	"2 usage, 4, 7, 8 and 12 refused before anything was made, 130 interrupted, 141 where who "
 	"reads\n"

@@ -136,7 +136,8 @@ const char *sbx_kind_name(enum sbx_kind kind)
 {
 	static const char *const names[] = { "none", "confined", "absent", "not-directory",
 		"not-regular", "too-big", "unsupported", "deadline", "over-budget", "policy",
-		"usage", "engine", "gone", "changed", "conflict", "cancelled", "partial" };
+		"usage", "engine", "gone", "changed", "conflict", "cancelled", "partial",
+		"output-missing" };
 	return (size_t)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
 }
 
@@ -149,6 +150,7 @@ int sbx_kind_exit_code(enum sbx_kind kind)
 		return 2;
 	case SBX_KIND_ABSENT:
 	case SBX_KIND_GONE:
+	case SBX_KIND_OUTPUT_MISSING:
 		return 3;
 	case SBX_KIND_CONFINED:
 		return 4;

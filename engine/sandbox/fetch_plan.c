@@ -223,6 +223,10 @@ static int stat_named(struct sbx_fetch_plan *plan, struct sbx_plane *plane,
 	for (size_t i = 0; result == 0 && i < count; i++) {
 		struct sbx_fetch_item *item = &plan->items[i];
 		if (results[i] < 0 && errors[i].kind == SBX_KIND_ABSENT && options->missing_ok) {
+			if (options->required && options->required[i])
+				return sbx_fail_kind(err, SBX_KIND_OUTPUT_MISSING, ENOENT,
+					"the required output \"%s\" of sandbox %s was not written",
+					item->path, sandbox->container.name);
 			sbx_fetch_refuse(item, &errors[i]);
 			continue;
 		}

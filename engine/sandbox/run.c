@@ -27,6 +27,9 @@ static int check(const struct sbx_run *run, const struct sbx_spec *spec, struct 
 		return sbx_fail(err, EINVAL, "a run's bounds cannot be negative");
 	if (run->collect_dir && !*run->collect_dir)
 		return sbx_fail(err, EINVAL, "the directory to collect into has no name");
+	if (run->required_count && !run->collect_dir)
+		return sbx_fail(err, EINVAL,
+			"an output is required and there is no directory to collect it into");
 	for (size_t i = 0; i < run->input_count; i++)
 		if (!run->inputs[i].source || !*run->inputs[i].source)
 			return sbx_fail(err, EINVAL, "an input without a name was given");
@@ -56,7 +59,9 @@ static void note(struct sbx_run_result *out, const char *phase, const struct sbx
 
 static int code_of(const struct sbx_error *why)
 {
-	return why->kind == SBX_KIND_DEADLINE ? 124 : 125;
+	return why->kind == SBX_KIND_DEADLINE	      ? 124
+	       : why->kind == SBX_KIND_OUTPUT_MISSING ? 123
+						      : 125;
 }
 
 /* What the image or the engine is refused for is told as create tells it: nothing is there yet. */

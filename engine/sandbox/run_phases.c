@@ -242,6 +242,18 @@ static void split_missing(struct sbx_run_result *out)
 	outputs->count = kept;
 }
 
+/* Declared as "out/" or "out", kept as "out". */
+static bool is_required(const struct sbx_run *run, const char *path)
+{
+	size_t size = strlen(path);
+	for (size_t i = 0; i < run->required_count; i++) {
+		const char *text = run->required[i];
+		if (strncmp(text, path, size) == 0 && !text[size + (text[size] == '/')])
+			return true;
+	}
+	return false;
+}
+
 int sbx_run_collect(
 	struct sbx_run_state *state, bool late, struct sbx_run_result *out, struct sbx_error *err)
 {
@@ -257,12 +269,17 @@ int sbx_run_collect(
 	sandbox->container.state = SBX_STATE_EXITED;
 	struct sbx_call call =
 		late ? sbx_call_within(LATE_COLLECT_MS, state->call->cancel) : state->bounded;
-	struct sbx_fetch_options options = {
-		.force = run->force, .ceilings = state->out, .missing_ok = true, .whole_paths = true
-	};
+	cleanup_free bool *required = sbx_alloc_array(sandbox->output_count, sizeof(*required));
+	struct sbx_fetch_options options = { .force = run->force,
+		.ceilings = state->out,
+		.missing_ok = true,
+		.required = required,
+		.whole_paths = true };
 	cleanup_free const char **paths = sbx_alloc_array(sandbox->output_count, sizeof(*paths));
-	for (size_t i = 0; i < sandbox->output_count; i++)
+	for (size_t i = 0; i < sandbox->output_count; i++) {
 		paths[i] = sandbox->outputs[i].path;
+		required[i] = is_required(run, paths[i]);
+	}
 	struct sbx_plane *plane = plane_within(state, &state->out);
 	result = sbx_fetch(plane, sandbox, paths, sandbox->output_count, run->collect_dir, &options,
 		&call, NULL, &out->outputs, err);

@@ -34,6 +34,7 @@ enum sbx_kind {
 	SBX_KIND_CONFLICT,  /* the engine's state forbids it now: paused, name in use (EBUSY) */
 	SBX_KIND_CANCELLED, /* the caller cancelled (ECANCELED) */
 	SBX_KIND_PARTIAL,   /* part of the work was done, the sentence says which (EIO) */
+	SBX_KIND_OUTPUT_MISSING, /* a run was asked to bring an output that is not there (ENOENT) */
 };
 
 struct sbx_error {

@@ -22,6 +22,10 @@ struct sbx_run {
 	const struct sbx_run_input *inputs;
 	size_t input_count;
 	const char *collect_dir; /* or NULL */
+	/* Those of the spec's outputs, as written there, without which nothing is collected: the
+	 * run then fails with kind OUTPUT_MISSING. The others may be missing. */
+	const char *const *required;
+	size_t required_count;
 	bool force;
 	int stdin_fd;
 	bool capture; /* keep stdout and stderr in the result */
@@ -33,9 +37,9 @@ struct sbx_run {
 
 struct sbx_run_result {
 	bool success;
-	int exit_code; /* the guest's own, or 124, 125, 126, 127, 141; 2 or 12 where image or
-			  engine are refused before there is a sandbox; 125 always where it
-			  is not removed */
+	int exit_code; /* the guest's own, or 123 (a required output is missing), 124, 125, 126,
+			  127, 141; 2 or 12 where image or engine are refused before there is a
+			  sandbox; 125 always where it is not removed */
 	enum sbx_kind error_kind;
 	char *error; /* NULL on success, and where nobody read the output (141), which is
 			no failure to tell of: outputs are collected then */

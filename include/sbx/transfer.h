@@ -68,11 +68,13 @@ void sbx_fetches_finish(struct sbx_fetches *fetches);
  * does not tell names apart), ENOENT, ELOOP, ENXIO, EISDIR, ENOTDIR (of a named path, nothing is
  * delivered), EFBIG, EEXIST kind USAGE, those of the plane. EIO kind PARTIAL: links, special files
  * and files that vanished inside a directory were left out, or the host refused half way; `out`
- * says which. missing_ok: a named path that is absent is a row with -ENOENT and no failure. */
+ * says which. missing_ok: a named path that is absent is a row with -ENOENT and no failure, unless
+ * it is one of `required`: ENOENT kind OUTPUT_MISSING, and nothing is delivered. */
 struct sbx_fetch_options {
 	bool force;
 	struct sbx_ceilings ceilings;
 	bool missing_ok;
+	const bool *required; /* for each path, or NULL: none */
 	bool whole_paths;
 };
 int sbx_fetch(struct sbx_plane *plane, const struct sbx_sandbox *sandbox, const char *const *paths,

@@ -145,6 +145,25 @@ test_OUT_03_the_rule_of_names() {
 	none_left
 }
 
+# OUT-04: a required output that is missing is a failure of its own kind and code, and nothing else lands; another may be
+# missing. The command's own failure stays the first.
+test_OUT_04_required_and_optional() {
+	run_json 123 --output fine --require-output 'must/' --collect got -- sh -c 'echo x >fine'
+	same kind "$(field '"\(.success) \(.error_kind) \(.exit_code)"')" 'false output-missing 123'
+	has error "$(field .error)" 'the required output "must"'
+	[ ! -e got ] || fail "something landed: $(find got)"
+	run_json 7 --require-output must --collect got -- sh -c 'exit 7'
+	has error "$(field .error)" 'status 7; then collect: the required output'
+	run_json 124 --timeout 3 --require-output must --collect got -- sleep 50
+	run_json 0 --output none --require-output 'must/' --collect got -- sh -c 'mkdir must; echo x >must/x'
+	same 'landed, missing' "$(cat got/must/x) $(field '.missing | join(" ")')" 'x none'
+	run_json 125 --require-output link --collect other -- ln -s /etc/passwd link
+	same kind "$(field .error_kind)" confined
+	run_json 2 --require-output must -- true
+	run_json 2 --output must --require-output must --collect got -- true
+	none_left
+}
+
 # OUT-02: two that would land at one name where case is folded are refused before anything is made, not when both are lost.
 test_OUT_02_names_that_land_on_one_another() {
 	local pair

@@ -306,6 +306,26 @@ START_TEST(missing_may_be_fine)
 }
 END_TEST
 
+/* OUT-04: one class for it, and the others do not land without it. */
+START_TEST(what_is_required_may_not_be_missing)
+{
+	const bool required[] = { false, true };
+	directory_enter();
+	ck_assert_int_eq(
+		FETCH(rows, PATHS("report.json", "b/X"), .missing_ok = true, .required = required),
+		-ENOENT);
+	ck_assert_int_eq(err.kind, SBX_KIND_OUTPUT_MISSING);
+	ck_assert_int_eq(fake.reads, 0);
+	nothing_landed();
+	ck_assert_int_eq(
+		FETCH(rows, PATHS("b/X", "report.json"), .missing_ok = true, .required = required),
+		0);
+	ck_assert_str_eq(read_file("dest/report.json"), "{}");
+	sbx_fetches_finish(&out);
+	directory_leave();
+}
+END_TEST
+
 START_TEST(an_existing_file_is_replaced_only_by_force)
 {
 	directory_enter();
@@ -331,4 +351,5 @@ UNIT_MAIN("fetch", a_directory_lands_under_its_own_name,
 	what_an_archive_did_not_bring_whole_is_read_by_itself,
 	of_an_archive_begun_again_the_last_pass_counts, ceilings_hold_for_what_an_archive_brings,
 	sizes_beyond_counting_harm_nobody, an_archive_that_holds_a_file_twice_delivers_nothing,
-	missing_may_be_fine, an_existing_file_is_replaced_only_by_force)
+	missing_may_be_fine, what_is_required_may_not_be_missing,
+	an_existing_file_is_replaced_only_by_force)
