@@ -38,8 +38,8 @@ static int sink_begin(void *data, const struct sbx_stat *st)
 	struct sbx_fetch_plan *plan = &sink->fetch->plan;
 	int64_t others = plan->bytes > item->st.size ? plan->bytes - item->st.size : 0;
 	int64_t total = sum(others, st->size);
-	int result = sbx_fetch_cap(
-		&sink->fetch->options->ceilings, item->path, st->size, total, plan->entries, &sink->err);
+	int result = sbx_fetch_cap(&sink->fetch->options->ceilings, item->path, st->size, total,
+		plan->entries, &sink->err);
 	if (result < 0)
 		return result;
 	plan->bytes = total;

@@ -130,9 +130,8 @@ static int check_names(struct sbx_run_state *state, struct sbx_error *err)
 	static const struct sbx_fetch_options options = { .whole_paths = true };
 	struct sbx_sandbox wanted = { .container.name = state->name };
 	struct sbx_fetch_plan plan = { 0 };
-	int result = sbx_outputs_parse(spec->workdir ? spec->workdir : SBX_WORKDIR_DEFAULT,
-		NULL, spec->outputs, spec->output_count, &wanted.outputs, &wanted.output_count,
-		err);
+	int result = sbx_outputs_parse(spec->workdir ? spec->workdir : SBX_WORKDIR_DEFAULT, NULL,
+		spec->outputs, spec->output_count, &wanted.outputs, &wanted.output_count, err);
 	if (result == 0)
 		result = sbx_fetch_plan_names(
 			&plan, &wanted, spec->outputs, spec->output_count, &options, err);

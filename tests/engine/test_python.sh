@@ -11,14 +11,15 @@ claim() {
 	same 'sandboxes left behind' "$(d ps -aq --filter "label=sbxfs.scope=$PREFIX")" ''
 }
 
-# AIR-12
+# AIR-12, AIR-21.
 test_python_availability() { claim availability; }
-# AIR-01, AIR-21
+# AIR-01, AIR-04, AIR-21.
 test_python_success() { claim success; }
-# AIR-11
+# AIR-11, AIR-21.
 test_python_async_awaited() { claim awaited; }
+# AIR-03, AIR-21.
 test_python_timeout() { claim timeout; }
-# AIR-09
+# AIR-09, AIR-21.
 test_python_network_isolation() { claim network; }
-# AIR-04, AIR-05
+# AIR-04, AIR-05.
 test_python_failures_told_apart() { claim failures; }

@@ -17,6 +17,7 @@ test_AIR_01_success_with_inputs_and_outputs() {
 	nothing_left
 }
 
+# AIR-04: a failure is a result with the same fields.
 test_AIR_01_a_failing_command() {
 	expect_exit 7 run --output none.txt --collect got -- sh -c 'echo {\"success\":true}; exit 7'
 	same success "$(field .success)" false
@@ -29,6 +30,7 @@ test_AIR_01_a_failing_command() {
 	nothing_left
 }
 
+# AIR-02: the bound is that of the call.
 test_AIR_03_a_timeout_keeps_what_was_written() {
 	local began
 	began=$(now_ms)
@@ -41,6 +43,7 @@ test_AIR_03_a_timeout_keeps_what_was_written() {
 	nothing_left
 }
 
+# OUT-01, OUT-05: one that is refused, and none is delivered; the kind says why.
 test_AIR_01_a_refused_collection() {
 	mkdir got && echo mine >got/kept
 	expect_exit 125 run --output link --output fine --collect got -- sh -c 'ln -s /etc/passwd link; echo x >fine'

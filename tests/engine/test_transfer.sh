@@ -63,6 +63,7 @@ test_put_refuses_what_is_no_file_before_anything_is_sent() {
 	same nothing "$(in_guest a sh -c 'ls /work/in 2>/dev/null || true')" ''
 }
 
+# MAF-102: neither outside nor through a link, and nothing lands there.
 test_put_stays_in_the_in_dir() {
 	start
 	echo x >f
@@ -106,6 +107,7 @@ test_get_files_and_trees() {
 	same 'nothing beside' "$(ls -A got2)" er
 }
 
+# OUT-04, OUT-08: a missing one, a link, an undeclared one, each by its own code.
 test_OUT_01_a_refusal_delivers_nothing() {
 	start
 	in_guest a sh -c 'mkdir -p /work/out && echo 1 >/work/out/1 && echo 2 >/work/report.json && ln -s /etc/passwd /work/link && echo s >/work/secret'
@@ -130,6 +132,7 @@ test_get_leaves_links_in_a_tree_out_and_says_so() {
 	has 'the sentence' "$ERR" 'sbxfs get:'
 }
 
+# OUT-09: a link at the destination is replaced or refused, never followed.
 test_get_replaces_only_by_force_and_follows_nothing_planted() {
 	start
 	in_guest a sh -c 'mkdir -p /work/out && echo theirs >/work/out/f && echo {} >/work/report.json'
@@ -147,6 +150,37 @@ test_get_replaces_only_by_force_and_follows_nothing_planted() {
 	rm got/report.json && ln -s ../victim/f got/report.json
 	in_guest a cat /work/report.json >got/report.json
 	same premise "$(cat victim/f)" '{}'
+}
+
+# OUT-09: the destination becomes a link and a directory again, all the time: whatever of it lands, nothing does outside.
+test_OUT_09_links_swapped_at_the_destination() {
+	start
+	in_guest a sh -c 'mkdir -p /work/out && cd /work/out && for i in $(seq 40); do echo theirs >f$i; done'
+	mkdir got victim
+	python3 -c '
+import os
+os.chdir("got")
+os.mkdir("out")
+os.symlink("../victim", "link")
+while True:
+    os.rename("out", "kept"), os.rename("link", "out")
+    os.rename("out", "link"), os.rename("kept", "out")' </dev/null &
+	local swapper=$! status whole=0 refused=0
+	for _ in $(seq 25); do
+		status=0
+		sbxfs get "$(full a)" out --to got --force 2>said || status=$?
+		case $status in 0) whole=$((whole + 1)) ;; 2 | 11 | 13) refused=$((refused + 1)) ;; *) fail "exit $status: $(cat said)" ;; esac
+	done
+	echo "25 times: $whole landed whole, $refused did not"
+	[ $refused -gt 0 ] || fail 'no swap was met'
+	same 'outside' "$(find victim -mindepth 1)" ''
+	same 'staged files left' "$(find got -name '.sbxfs-*')" ''
+	# Premise: who opens the name is led astray by the same swaps.
+	echo x >f
+	for _ in $(seq 500); do cp f got/out/led 2>/dev/null || true; [ ! -e victim/led ] || break; done
+	kill -KILL $swapper
+	wait $swapper 2>/dev/null || true
+	[ -e victim/led ] || fail 'premise: a copy by name landed in the victim'
 }
 
 test_get_five_hundred_files_quickly() {

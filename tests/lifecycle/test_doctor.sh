@@ -1,4 +1,4 @@
-# test_doctor.sh: `sbxfs doctor`: what it says of an engine, against what the engine itself says. MAF-04.
+# test_doctor.sh: `sbxfs doctor`: what it says of an engine, against what the engine itself says.
 . "$SBXFS_TOP/tests/lifecycle/life.sh"
 
 level() { jq -r --arg topic "$1" '[.findings[] | select(.topic == $topic).level] | join(" ")' <<<"$OUT"; }

@@ -180,7 +180,7 @@ test_OUT_02_names_that_land_on_one_another() {
 	none_left
 }
 
-# OUT-07, OUT-09: no name is landed through a link, none is replaced unasked; what did not land is said.
+# OUT-09: no name is landed through a link, none is replaced unasked; what was not written is said.
 test_landing() {
 	mkdir got victim
 	ln -s "$SBXFS_TEST_DIR/victim" got/out

@@ -1,4 +1,4 @@
-# test_pull.sh: an image that is pulled, from a registry of the test's own. MAF-27, AIR-14.
+# test_pull.sh: an image that is pulled, from a registry of the test's own.
 . "$SBXFS_TOP/tests/lifecycle/life.sh"
 
 # registry_up: serves $REMOTE, an image with a layer that the engine itself does not have; its digest is in $DIGEST. The engine is Podman's own instance there, for only that one can be told to do without TLS.

@@ -1,4 +1,5 @@
-/* test_fetch.c: OUT-01 to OUT-07 on a host directory, with a plane that is a table. */
+/* test_fetch.c: what a fetch lands in a host directory and what it does not, with a plane that is a
+ * table. */
 #include <sbx/transfer.h>
 
 #include "directory.h"
@@ -74,6 +75,7 @@ START_TEST(a_directory_lands_under_its_own_name)
 }
 END_TEST
 
+/* OUT-02 */
 START_TEST(names_are_refused_without_asking_the_sandbox)
 {
 	directory_enter();
@@ -90,6 +92,7 @@ START_TEST(names_are_refused_without_asking_the_sandbox)
 }
 END_TEST
 
+/* OUT-01, OUT-04 */
 START_TEST(a_refusal_of_one_delivers_none)
 {
 	directory_enter();
@@ -101,6 +104,7 @@ START_TEST(a_refusal_of_one_delivers_none)
 }
 END_TEST
 
+/* OUT-06 */
 START_TEST(ceilings_refuse_before_a_byte_is_read)
 {
 	directory_enter();
@@ -111,14 +115,15 @@ START_TEST(ceilings_refuse_before_a_byte_is_read)
 	nothing_landed();
 	/* A directory that a listing brought is one more; the one that was asked for is not. */
 	ck_assert_int_eq(FETCH(rows, PATHS("out"), .ceilings.max_files = 2), -EFBIG);
-	ck_assert_int_eq(FETCH(rows, PATHS("out"), .ceilings.max_file_bytes = 4, .ceilings.max_total_bytes = 7,
-				 .ceilings.max_files = 3),
+	ck_assert_int_eq(FETCH(rows, PATHS("out"), .ceilings.max_file_bytes = 4,
+				 .ceilings.max_total_bytes = 7, .ceilings.max_files = 3),
 		0);
 	sbx_fetches_finish(&out);
 	directory_leave();
 }
 END_TEST
 
+/* OUT-06 */
 START_TEST(what_is_no_file_counts_as_well)
 {
 	static const struct fake_row odd[] = {
@@ -139,6 +144,7 @@ START_TEST(what_is_no_file_counts_as_well)
 }
 END_TEST
 
+/* OUT-06 */
 START_TEST(what_has_grown_since_is_refused_as_it_arrives)
 {
 	static const struct fake_row grown[] = { { "report.json", SBX_TYPE_FILE, "{}" },
@@ -179,6 +185,7 @@ START_TEST(links_in_a_directory_are_left_out_and_said)
 }
 END_TEST
 
+/* OUT-01, OUT-05 */
 START_TEST(an_engine_failure_half_way_delivers_none)
 {
 	static const struct fake_row failing[] = { { "report.json", SBX_TYPE_FILE, "{}" },
@@ -243,6 +250,7 @@ START_TEST(of_an_archive_begun_again_the_last_pass_counts)
 }
 END_TEST
 
+/* OUT-06 */
 START_TEST(ceilings_hold_for_what_an_archive_brings)
 {
 	static const struct fake_row grown[] = { { "out", SBX_TYPE_DIR },
@@ -294,6 +302,7 @@ START_TEST(an_archive_that_holds_a_file_twice_delivers_nothing)
 }
 END_TEST
 
+/* OUT-04 */
 START_TEST(missing_may_be_fine)
 {
 	directory_enter();
@@ -343,6 +352,50 @@ START_TEST(an_existing_file_is_replaced_only_by_force)
 }
 END_TEST
 
+/* Somebody else's file, made while ours are read. */
+static void make_an_obstacle(void *data, int64_t bytes, int64_t files)
+{
+	int *calls = data;
+	if ((*calls)++)
+		return;
+	ck_assert_int_eq(mkdir("dest/out", 0755), 0);
+	write_file("dest/out/one", "mine");
+}
+
+/* OUT-07: only the host can refuse half way. What landed before stays, what follows does not land,
+ * and each row says which it is. */
+START_TEST(what_landed_before_the_host_refused_stays_and_is_said)
+{
+	int calls = 0;
+	const struct sbx_transfer_progress progress = { make_an_obstacle, &calls };
+	const char *const paths[] = { "report.json", "out", "b/x" };
+	directory_enter();
+	fake = fake_plane(rows, sizeof(rows) / sizeof(rows[0]));
+	sbx_error_clear(&err);
+	int result = sbx_fetch(
+		&fake.plane, &sandbox, paths, 3, "dest", NULL, NULL, &progress, &out, &err);
+	ck_assert_int_eq(result, -EIO);
+	ck_assert_int_eq(err.kind, SBX_KIND_PARTIAL);
+	ck_assert_msg(strstr(err.message, "2 of 4 files had landed") != NULL, "%s", err.message);
+	ck_assert_msg(strstr(err.message, "dest/out/one exists") != NULL, "%s", err.message);
+	ck_assert_str_eq(read_file("dest/report.json"), "{}");
+	ck_assert_str_eq(read_file("dest/x"), "x");
+	ck_assert_str_eq(read_file("dest/out/one"), "mine");
+	ck_assert_int_eq(access("dest/out/sub", F_OK), -1);
+	size_t landed = 0;
+	for (size_t i = 0; i < out.count; i++) {
+		bool there = strncmp(out.rows[i].path, "out/", 4) != 0;
+		ck_assert_int_eq(out.rows[i].result, there ? 0 : -EEXIST);
+		ck_assert_int_eq(out.rows[i].reason != NULL, !there);
+		landed += there;
+	}
+	ck_assert_uint_eq(landed, 2);
+	ck_assert_uint_eq(out.count, 5); /* out/sub is a row, too: a directory that did not land */
+	sbx_fetches_finish(&out);
+	directory_leave();
+}
+END_TEST
+
 UNIT_MAIN("fetch", a_directory_lands_under_its_own_name,
 	names_are_refused_without_asking_the_sandbox, a_refusal_of_one_delivers_none,
 	ceilings_refuse_before_a_byte_is_read, what_is_no_file_counts_as_well,
@@ -352,4 +405,5 @@ UNIT_MAIN("fetch", a_directory_lands_under_its_own_name,
 	of_an_archive_begun_again_the_last_pass_counts, ceilings_hold_for_what_an_archive_brings,
 	sizes_beyond_counting_harm_nobody, an_archive_that_holds_a_file_twice_delivers_nothing,
 	missing_may_be_fine, what_is_required_may_not_be_missing,
-	an_existing_file_is_replaced_only_by_force)
+	an_existing_file_is_replaced_only_by_force,
+	what_landed_before_the_host_refused_stays_and_is_said)
