@@ -66,15 +66,15 @@ static void add_ulimit(cJSON *array, const char *name, int limit)
 	cJSON_AddItemToArray(array, ulimit);
 }
 
-static int add_security(const struct sbx_spec *spec, bool podman, bool local_engine, cJSON *host,
-	struct sbx_error *err)
+static int add_security(const struct sbx_spec *spec, bool podman, bool local_engine, char **profile,
+	cJSON *host, struct sbx_error *err)
 {
 	cJSON *array = cJSON_AddArrayToObject(host, "SecurityOpt");
 	cJSON_AddItemToArray(array, cJSON_CreateString("no-new-privileges"));
 	for (size_t i = 0; i < spec->security_opt_count; i++) {
 		cleanup_free char *option = NULL;
 		int rc = sbx_security_opt_resolve(
-			spec->security_opts[i], podman, local_engine, &option, err);
+			spec->security_opts[i], podman, local_engine, profile, &option, err);
 		if (rc < 0)
 			return rc;
 		cJSON_AddItemToArray(array, cJSON_CreateString(option));
@@ -103,8 +103,8 @@ static void add_limits(const struct sbx_spec *spec, bool podman, cJSON *host)
 	}
 }
 
-static int add_host_config(const struct sbx_spec *spec, bool podman, bool local_engine, cJSON *body,
-	struct sbx_error *err)
+static int add_host_config(const struct sbx_spec *spec, bool podman, bool local_engine,
+	char **profile, cJSON *body, struct sbx_error *err)
 {
 	static const char *const all[] = { "ALL" };
 	cJSON *host = cJSON_AddObjectToObject(body, "HostConfig");
@@ -119,7 +119,7 @@ static int add_host_config(const struct sbx_spec *spec, bool podman, bool local_
 	cJSON_AddFalseToObject(host, "Init");
 	cJSON_AddFalseToObject(host, "Privileged");
 	add_limits(spec, podman, host);
-	return add_security(spec, podman, local_engine, host, err);
+	return add_security(spec, podman, local_engine, profile, host, err);
 }
 
 /* The longest sleep that every sleep understands: busybox has no "infinity". */
@@ -150,8 +150,8 @@ static void add_process(const struct sbx_plan *plan, cJSON *body)
 		cJSON_AddItemToObject(body, "Env", strings(spec->env, spec->env_count));
 }
 
-int sbx_create_body(const struct sbx_plan *plan, bool podman, bool local_engine, cJSON **out,
-	struct sbx_error *err)
+int sbx_create_body(const struct sbx_plan *plan, bool podman, bool local_engine, char **profile,
+	cJSON **out, struct sbx_error *err)
 {
 	cleanup_json cJSON *body = cJSON_CreateObject();
 	sbx_json_add_text(body, "Image", plan->spec->image);
@@ -161,7 +161,7 @@ int sbx_create_body(const struct sbx_plan *plan, bool podman, bool local_engine,
 	cJSON_AddTrueToObject(body, "NetworkDisabled");
 	add_process(plan, body);
 	cJSON_AddItemToObject(body, "Labels", labels(plan));
-	int rc = add_host_config(plan->spec, podman, local_engine, body, err);
+	int rc = add_host_config(plan->spec, podman, local_engine, profile, body, err);
 	if (rc < 0)
 		return rc;
 	*out = steal(&body);

@@ -8,8 +8,9 @@
 /* What runs the keep-alive, where the image has it: an engine's text names it where it has not. */
 #define SBX_KEEP_ALIVE_SHELL "/bin/sh"
 
-/* malloc'd JSON in *out. Errors: those of sbx_security_opt_resolve. */
-int sbx_create_body(const struct sbx_plan *plan, bool podman, bool local_engine, cJSON **out,
-	struct sbx_error *err);
+/* malloc'd JSON in *out. profile: NULL, or the malloc'd path of a file that is to be removed once
+ * the engine has answered, also after a failure. Errors: those of sbx_security_opt_resolve. */
+int sbx_create_body(const struct sbx_plan *plan, bool podman, bool local_engine, char **profile,
+	cJSON **out, struct sbx_error *err);
 
 #endif

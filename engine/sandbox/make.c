@@ -78,13 +78,21 @@ static void undo_unanswered(
 			acquiring->name);
 }
 
+static void remove_file(char **path)
+{
+	if (*path)
+		(void)unlink(*path); /* read by now, or of no use */
+	free(*path);
+}
+
 static int create(struct sbx_acquiring *acquiring, const struct sbx_plan *plan, char **id,
 	struct sbx_error *err)
 {
 	struct sbx_engine *engine = acquiring->engine;
 	cleanup_json cJSON *body = NULL;
+	cleanup_with(remove_file) char *profile = NULL;
 	bool local = sbx_engine_endpoint(engine)->socket_path != NULL;
-	int rc = sbx_create_body(plan, sbx_engine_is_podman(engine), local, &body, err);
+	int rc = sbx_create_body(plan, sbx_engine_is_podman(engine), local, &profile, &body, err);
 	if (rc < 0)
 		return rc;
 	uint64_t random = 0;

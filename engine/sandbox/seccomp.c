@@ -84,8 +84,41 @@ int sbx_security_opt_check(const char *option, struct sbx_error *err)
 		option);
 }
 
-int sbx_security_opt_resolve(
-	const char *option, bool podman, bool local_engine, char **out, struct sbx_error *err)
+static int write_copy(int fd, const char *text)
+{
+	for (size_t left = strlen(text); left;) {
+		ssize_t written = write(fd, text, left);
+		if (written < 0 && errno != EINTR)
+			return -errno;
+		if (written > 0) {
+			text += written;
+			left -= (size_t)written;
+		}
+	}
+	return 0;
+}
+
+/* What was checked, where nobody but us can change it: the profile's own file may be another one by
+ * the time the engine opens it. Not a secret, and an engine may run as another user: 0644. */
+static int copy_profile(const char *text, char **path, struct sbx_error *err)
+{
+	cleanup_free char *made = sbx_strdup("/tmp/sbxfs-seccomp-XXXXXX");
+	cleanup_close int fd = mkostemp(made, O_CLOEXEC);
+	if (fd < 0)
+		return sbx_fail_errno(err, errno, "no copy of a seccomp profile in /tmp");
+	int result = write_copy(fd, text);
+	if (result == 0 && fchmod(fd, 0644) < 0)
+		result = -errno;
+	if (result < 0) {
+		(void)unlink(made); /* it is of no use */
+		return sbx_fail_errno(err, -result, "no copy of a seccomp profile in /tmp");
+	}
+	*path = steal(&made);
+	return 0;
+}
+
+int sbx_security_opt_resolve(const char *option, bool podman, bool local_engine, char **copy,
+	char **out, struct sbx_error *err)
 {
 	const char *profile = profile_of(option);
 	if (!profile) {
@@ -100,16 +133,18 @@ int sbx_security_opt_resolve(
 		*out = sbx_printf("seccomp=%s", text);
 		return 0;
 	}
-	if (!local_engine || profile[0] != '/')
+	if (!local_engine)
 		return sbx_fail(err, EOPNOTSUPP,
-			"--security-opt '%s': Podman opens the profile by its path on the engine's "
-			"host, so it works for a local engine and an absolute path only",
+			"--security-opt '%s': Podman opens a profile by its path on the engine's "
+			"host, so it works for a local engine only",
 			option);
-	*out = sbx_strdup(option);
-	return 0;
+	rc = copy_profile(text, copy, err);
+	if (rc == 0)
+		*out = sbx_printf("seccomp=%s", *copy);
+	return rc;
 }
 
 int sbx_security_opt_content(const char *option, char **out, struct sbx_error *err)
 {
-	return sbx_security_opt_resolve(option, false, true, out, err);
+	return sbx_security_opt_resolve(option, false, true, NULL, out, err);
 }

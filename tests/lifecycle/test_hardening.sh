@@ -98,6 +98,19 @@ test_seccomp_profile() {
 	run_json 1 --security-opt "seccomp=$SBXFS_TEST_DIR/no-mkdir.json" -- mkdir /work/x
 	has 'what the guest was told' "$(field .stderr)" 'not permitted'
 	run_json 0 -- mkdir /work/x
+	# By another name from here, and what is enforced is what was checked: no copy of it stays.
+	run_json 1 --security-opt seccomp=no-mkdir.json -- mkdir /work/x
+	make a --security-opt seccomp=no-mkdir.json
+	echo '{"defaultAction":"SCMP_ACT_ALLOW"}' >no-mkdir.json
+	d kill "$(full a)" >/dev/null
+	d start "$(full a)" >/dev/null
+	expect_exit 1 sbxfs exec --no-stdin "$(full a)" -- mkdir /work/x
+	# Podman was given a copy, which is gone.
+	local copy
+	copy=$(d inspect -f '{{json .HostConfig.SecurityOpt}}' "$(full a)" | grep -o '/tmp/sbxfs-seccomp-[A-Za-z0-9]*' || true)
+	engine_is podman && [ -z "$copy" ] && fail 'premise: it has the name of a file'
+	[ -z "$copy" ] || [ ! -e "$copy" ] || fail "$copy is left"
+	sbxfs rm "$(full a)" >/dev/null
 	none_left
 }
 

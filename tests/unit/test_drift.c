@@ -36,7 +36,9 @@ static const char podman_drop[] =
 static cJSON *sent(const struct sbx_plan *plan, bool podman)
 {
 	cleanup_json cJSON *body = NULL;
-	ck_assert_int_eq(sbx_create_body(plan, podman, true, &body, NULL), 0);
+	char *profile = NULL;
+	ck_assert_int_eq(sbx_create_body(plan, podman, true, &profile, &body, NULL), 0);
+	ck_assert_ptr_null(profile);
 	cleanup_free char *text = sbx_json_print(body);
 	return cJSON_Parse(text);
 }
