@@ -209,8 +209,10 @@ const struct sbx_tool_command sbx_tool_run = {
 	"--image IMG [--timeout S] [--in SRC[:DEST]]… [--output P]… [--collect DIR] [options] [-- "
 	"CMD…]",
 	"Runs one command in a fresh sandbox and removes the sandbox, whatever happens.",
-	"\n  --timeout SECONDS      of inputs, command and collection together, default 60; the "
-	"pull has its own\n"
+	"\n  --timeout SECONDS      of the sandbox, inputs, command and collection together, "
+	"default "
+	"60; the pull has its\n"
+	"                         own, and collecting after a timeout gets 60 more\n"
 	"  --in SRC[:DEST]        a file or tree, to DEST below the in dir, before the command "
 	"starts\n"
 	"  --collect DIR          declared outputs are copied there, also after a timeout\n"
