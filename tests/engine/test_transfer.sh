@@ -63,16 +63,35 @@ test_put_refuses_what_is_no_file_before_anything_is_sent() {
 	same nothing "$(in_guest a sh -c 'ls /work/in 2>/dev/null || true')" ''
 }
 
-# MAF-102: neither outside nor through a link, and nothing lands there.
+# MAF-100: parents that nobody announced are made, 0755; a file is 0644 as here; what comes second replaces all of what came first.
+test_put_makes_parents() {
+	start
+	echo 'a long first content' >f
+	chmod 0644 f
+	put f --to in/new/deep
+	same made "$(in_guest a stat -c '%a %u' /work/in/new /work/in/new/deep /work/in/new/deep/f | tr '\n' ' ')" '755 1000 755 1000 644 1000 '
+	echo short >f
+	put f --to in/new/deep
+	same replaced "$(in_guest a cat /work/in/new/deep/f)" short
+}
+
+# MAF-102: outside, through a link, onto a link, below a plain file: refused, and nothing is made anywhere.
 test_put_stays_in_the_in_dir() {
+	local before
 	start
 	echo x >f
+	in_guest a sh -c 'mkdir -p /work/in /work/victim && echo target >/work/victim/target && ln -s ../victim /work/in/link && mkdir /work/in/d &&
+		ln -s ../../victim/target /work/in/d/f && echo plain >/work/in/plain'
+	before=$(in_guest a sh -c "cd /work && $TREE")
 	expect_exit 8 sbxfs put "$(full a)" f --to out
 	expect_exit 4 sbxfs put "$(full a)" f --to in/../out
 	expect_exit 4 sbxfs put "$(full a)" f --to /work/in
-	in_guest a sh -c 'mkdir -p /work/in /work/victim && ln -s ../victim /work/in/link'
 	expect_exit 4 sbxfs put "$(full a)" f --to in/link
-	same victim "$(in_guest a ls /work/victim)" ''
+	expect_exit 4 sbxfs put "$(full a)" f --to in/link/new
+	expect_exit 4 sbxfs put "$(full a)" f --to in/d
+	expect_exit 5 sbxfs put "$(full a)" f --to in/plain
+	expect_exit 5 sbxfs put "$(full a)" f --to in/plain/new
+	same 'names and bytes' "$(in_guest a sh -c "cd /work && $TREE")" "$before"
 }
 
 test_put_ten_thousand_files_exactly_once() {
