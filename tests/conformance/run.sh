@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# run.sh ENGINE [--long]: the attacks, against a real engine: every test of this folder, with a tenth of the full counts, or
-# with all of them (--long, or SBXFS_LONG=1). Prints what was measured and `N passed, N failed, N skipped`; always ends.
+# run.sh ENGINE [--long] [FILE…]: the attacks, against a real engine: every test of this folder, or of FILEs, with a tenth of the
+# full counts, or with all of them (--long, or SBXFS_LONG=1). Prints what was measured and `N passed, N failed, N skipped`; always ends.
 set -uo pipefail
 
-engine=${1:?usage: run.sh ENGINE [--long]}
+engine=${1:?usage: run.sh ENGINE [--long] [FILE...]}
+shift
 top=$(cd "$(dirname "$0")/../.." && pwd)
 here=$top/tests/conformance
 slow=${SBXFS_TEST_SLOW:-1}
-if [ "${2:-}" = --long ] || [ -n "${SBXFS_LONG:-}" ]; then
+[ "${1:-}" != --long ] || { SBXFS_LONG=1 && shift; }
+if [ -n "${SBXFS_LONG:-}" ]; then
 	# 2,000 attempts to read, stat and list for each place that is swapped: 667 of each.
 	export ATTACK_COUNT=${ATTACK_COUNT:-667} ATTACK_SECONDS=${ATTACK_SECONDS:-1500} PREMISE_SECONDS=${PREMISE_SECONDS:-300}
 	export GENERATION_COUNT=${GENERATION_COUNT:-200} KILL_COUNT=${KILL_COUNT:-200} PAUSER_SECONDS=${PAUSER_SECONDS:-100} BUSY_READS=${BUSY_READS:-200}
@@ -20,5 +22,6 @@ fi
 # The guest gets a twentieth of the time only: nobody waits for it here.
 export ATTACK_DUTY=${ATTACK_DUTY:-95}
 export SBXFS=${SBXFS:-$top/build/tools/sbxfs} SBXFS_PRINT='measured|guarded:|premise:'
-exec "$top/tests/engine/suite.sh" "$engine" "$here"/test_names.sh "$here"/test_attacks.sh "$here"/test_kill.sh \
+[ $# -gt 0 ] || set -- "$here"/test_names.sh "$here"/test_attacks.sh "$here"/test_kill.sh \
 	"$here"/test_pausers.sh "$here"/test_two_users.sh "$here"/test_lost_answers.sh "$here"/test_busy_guest.sh "$here"/test_stall.sh "$here"/test_conform.sh
+exec "$top/tests/engine/suite.sh" "$engine" "$@"

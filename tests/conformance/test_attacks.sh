@@ -53,7 +53,7 @@ guarded_and_premise() {
 # race is on, which is that attempts met both what is the guest's own and the link.
 guarded_and_raced() {
 	guarded "$@"
-	PREMISE=$((PREMISE / 3))
+	PREMISE=$((PREMISE / 6))
 	unguarded "$@"
 	[ "$(count_of links "$GUARDED")" -gt 0 ] || fail "$1: no attempt met the link, which proves nothing: $GUARDED"
 }
