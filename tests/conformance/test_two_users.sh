@@ -3,8 +3,8 @@
 # shellcheck shell=bash
 . "$SBXFS_TOP/tests/conformance/attackers.sh"
 
-LIMIT=${PAUSER_SECONDS:-20} GROUP=4343
-export GUEST_SECONDS=$((LIMIT * 3 + 120))
+LIMIT=$((${PAUSER_SECONDS:-20} * SLOW)) GROUP=4343
+export GUEST_SECONDS=$((LIMIT * 13 + 120))
 user() { setpriv --reuid 65534 --regid 65534 --groups $GROUP env "HOME=$SBXFS_TEST_DIR/user" "XDG_RUNTIME_DIR=$SBXFS_TEST_DIR/user" "$@"; }
 # In front of a command: the places where users meet are its own.
 APART=(unshare -m --propagation private sh -c 'for place in /run/lock /dev/shm /tmp; do ! [ -d $place ] || mount -t tmpfs -o mode=1777 none $place; done; exec "$@"' sh)
@@ -19,6 +19,9 @@ both() {
 	echo "root: $(cat root.tally) $(tail -n 1 root.err) user: $(cat user.tally) $(tail -n 1 user.err)"
 }
 sum_of() { local n total=0; for n in $(grep -o "$1=[0-9]*" root.tally user.tally | sed 's/.*=//'); do total=$((total + n)); done; echo $total; }
+
+# One of them took a window of the other's for somebody's pause, or had its own resumed.
+disturbed() { [ "$(sum_of windows)" -lt "$(sum_of good)" ] || grep -q 'resumed by somebody else' root.err user.err; }
 
 # MAF-96: two processes of two users take turns, and each is right.
 test_two_users_share_the_windows() {
@@ -37,10 +40,14 @@ test_two_users_share_the_windows() {
 	# An engine on a crowded machine may fail to pause; but nobody reads in a window of the other's, taken for somebody's pause.
 	[ "$(count_of windows "$(cat root.tally)")" -ge "$(count_of good "$(cat root.tally)")" ] && [ "$(count_of windows "$(cat user.tally)")" -ge "$(count_of good "$(cat user.tally)")" ] || fail 'one read in a window of the other'
 	wait_for 5 is_not_paused box
-	both "${APART[@]}"
-	echo "premise: $(cat root.tally) $(cat user.tally)"
-	same 'reads of two values, apart' "$(sum_of leaks)" 0
-	[ "$(sum_of windows)" -lt "$(sum_of good)" ] || grep -q 'resumed by somebody else' root.err user.err || fail 'apart they did not meet either, which proves nothing'
+	local try
+	for try in 1 2 3 4 5 6 7 8 9 10; do # an engine that is slow lets them read so little that they need not meet
+		both "${APART[@]}"
+		echo "premise: $(cat root.tally) $(cat user.tally)"
+		same 'reads of two values, apart' "$(sum_of leaks)" 0
+		! disturbed || break
+	done
+	disturbed || fail "in $try times apart they did not meet either, which proves nothing"
 	wait_for 5 is_not_paused box
 }
 
