@@ -16,11 +16,12 @@
 
 static const double negative_s = 2;
 
-/* What file managers look for in every directory. */
+/* What file managers look for in every directory, and nobody else: that one of them has just come
+ * may be told late. Not so .git, whose absence decides what a tool does. */
 static bool is_probe(const char *name)
 {
 	static const char *const names[] = { ".Trash", ".hidden", ".directory", ".sh_thumbnails",
-		"autorun.inf", "desktop.ini", ".xdg-volume-info", ".git", "AACS", "BDMV" };
+		"autorun.inf", "desktop.ini", ".xdg-volume-info", "AACS", "BDMV" };
 	if (sbx_text_has_prefix(name, ".Trash-"))
 		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -104,7 +105,8 @@ static void path_asked(struct sbx_request *request, int result, const struct sbx
 	if (result)
 		sbx_answer_failure(request, result, err);
 	else if (!answer_known(request))
-		sbx_answer_error(request, EIO); /* the sandbox went away meanwhile */
+		/* The sandbox went away meanwhile, or the answer took longer than it holds. */
+		sbx_answer_error(request, request->node->view->gone ? ENOENT : ETIMEDOUT);
 }
 
 static void glanced(struct sbx_request *request, int result, const struct sbx_error *err)
