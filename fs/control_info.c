@@ -10,6 +10,8 @@
 
 #include <sbx/spec.h>
 
+enum { UNSERVED_SHOWN = 100 };
+
 /* Why reads fail with EOPNOTSUPP on an engine that cannot pause is its reason. */
 static void add_freeze(cJSON *json, struct sbx_view *view)
 {
@@ -76,6 +78,22 @@ static void add_mounts(cJSON *json, const struct sbx_container *container)
 	}
 }
 
+/* The first of what cannot be served; .sbxfs/refused has them all. */
+static void add_unserved(cJSON *json, struct sbx_view *view)
+{
+	cJSON *rows = cJSON_AddArrayToObject(json, "unserved");
+	int left = UNSERVED_SHOWN;
+	for (const struct sbx_refused *at = view->refused; at && left; at = at->hh.next) {
+		if (!at->reason)
+			continue;
+		cJSON *row = cJSON_CreateObject();
+		sbx_json_add_text(row, "path", at->path);
+		sbx_json_add_text(row, "reason", at->reason);
+		cJSON_AddItemToArray(rows, row);
+		left--;
+	}
+}
+
 struct cJSON *sbx_control_info(struct sbx_view *view)
 {
 	const struct sbx_container *container = &view->sandbox.container;
@@ -94,6 +112,7 @@ struct cJSON *sbx_control_info(struct sbx_view *view)
 	add_in(json, view);
 	if (view->sandbox.refusal)
 		sbx_json_add_text(json, "refusal", view->sandbox.refusal);
+	add_unserved(json, view);
 	add_freeze(json, view);
 	sbx_json_add_int(json, "max_file_bytes", options->max_file_bytes);
 	add_identity(json, container);
@@ -108,8 +127,11 @@ char *sbx_control_refused_text(struct sbx_view *view, size_t *size)
 	for (refused = view->refused; refused; refused = refused->hh.next) {
 		cleanup_json cJSON *json = cJSON_CreateObject();
 		sbx_json_add_text(json, "path", refused->path);
-		sbx_json_add_text(json, "type", sbx_type_name(refused->type));
-		if (refused->target)
+		if (refused->reason)
+			sbx_json_add_text(json, "reason", refused->reason);
+		else
+			sbx_json_add_text(json, "type", sbx_type_name(refused->type));
+		if (refused->target && !refused->reason)
 			sbx_json_add_text(json, "target", refused->target);
 		cleanup_free char *line = sbx_json_print(json);
 		/* No limit is set: appending cannot fail. */

@@ -184,7 +184,8 @@ static void seed(struct sbx_view *view, const char *path, struct sbx_snapshot *s
 			continue;
 		cleanup_free char *full = sbx_path_join(path, row->name);
 		bool settled = row->st.mtime_ns >= 0 || sbx_settled(&row->st, snapshot->listed_s);
-		if (settled && row->st.size) /* an empty one needs no spool before it is opened */
+		if (settled && row->st.size &&
+			!view->gone) /* an empty one needs no spool before it is opened */
 			sbx_spool_seed(view->fs->spools,
 				sbx_spool_key(view->sandbox.container.id, full, &row->st),
 				row->content, (size_t)row->st.size);
@@ -250,6 +251,17 @@ static void plan_sweep(struct sbx_fs *fs)
 
 static void start(struct sbx_view *view, struct sbx_directory *directory, bool glance);
 
+/* A listing that is refused, with why, until one succeeds. */
+static void note_refusal(struct sbx_view *view, const struct list_job *list)
+{
+	int result = list->job.result;
+	bool refused = result == -EOPNOTSUPP || result == -EFBIG;
+	if (view->gone || (result && !refused))
+		return;
+	cleanup_free char *path = sbx_printf("%s/", list->path);
+	sbx_refused_reason(view, path, refused ? list->job.err.message : NULL);
+}
+
 static void list_done(struct sbx_job *job)
 {
 	struct list_job *list = (struct list_job *)job;
@@ -257,6 +269,7 @@ static void list_done(struct sbx_job *job)
 	struct sbx_directory *directory = find(view, list->path);
 	if (list->glance && job->result == 1)
 		directory->dear_ms = sbx_clock_ms();
+	note_refusal(view, list);
 	if (job->result == 0) {
 		trim(view); /* room for what came with it; one with a job is never freed */
 		keep(view, list->path, NULL, steal(&list->snapshot));

@@ -79,11 +79,12 @@ static bool states_something(int result)
 	       result == -EOPNOTSUPP;
 }
 
-void sbx_fact_set(struct sbx_view *view, const char *path, int result, struct sbx_stat *st,
-	int64_t when_ms, int64_t asked_s)
+void sbx_fact_set(struct sbx_view *view, const char *path, int result, const char *why,
+	struct sbx_stat *st, int64_t when_ms, int64_t asked_s)
 {
 	if (!states_something(result) || view->gone)
 		return;
+	sbx_refused_reason(view, path, result == -EOPNOTSUPP ? why : NULL);
 	struct sbx_fact *fact = get(view, path);
 	sbx_stat_finish(&fact->st);
 	fact->st = (struct sbx_stat){ 0 };
@@ -121,8 +122,8 @@ static void stat_done(struct sbx_job *job)
 	} else {
 		/* Not kept when the sandbox itself is gone: then the path says nothing. */
 		if (job->err.kind != SBX_KIND_GONE)
-			sbx_fact_set(
-				view, stat->path, result, &stat->st, stat->when_ms, stat->asked_s);
+			sbx_fact_set(view, stat->path, result, job->err.message, &stat->st,
+				stat->when_ms, stat->asked_s);
 		bool stated = states_something(result) && job->err.kind != SBX_KIND_GONE;
 		sbx_waiters_resume(&fact->waiters, stated ? 0 : result, &job->err);
 	}

@@ -160,8 +160,9 @@ static void outputs_done(struct sbx_job *job)
 		}
 		/* One that cannot be asked for is listed without attributes; its own lookup says
 		 * why. */
-		sbx_fact_set(view, outputs->paths[i], outputs->results[i], &outputs->stats[i],
-			outputs->when_ms, outputs->asked_s);
+		sbx_fact_set(view, outputs->paths[i], outputs->results[i],
+			outputs->errors[i].message, &outputs->stats[i], outputs->when_ms,
+			outputs->asked_s);
 	}
 	sbx_waiters_resume(&view->outputs_waiters, result, err);
 	free_outputs(outputs);

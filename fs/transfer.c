@@ -117,11 +117,12 @@ static void on_begun(struct sbx_post *post)
 	if (sbx_cancel_fired(transfer->job.call.cancel))
 		return; /* it ends: nobody may find it */
 	transfer->begun = true;
-	sbx_fact_set(view, transfer->path, 0, &st, transfer->begun_ms, transfer->asked_s);
+	sbx_fact_set(view, transfer->path, 0, NULL, &st, transfer->begun_ms, transfer->asked_s);
 	struct sbx_node *node = sbx_tree_node(
 		view, transfer->path, &transfer->st, transfer->begun_ms, transfer->asked_s);
-	sbx_spool_register(fs->spools, transfer->spool,
-		sbx_spool_key(view->sandbox.container.id, transfer->path, &transfer->st));
+	if (!view->gone) /* or nothing would ever forget it */
+		sbx_spool_register(fs->spools, transfer->spool,
+			sbx_spool_key(view->sandbox.container.id, transfer->path, &transfer->st));
 	sbx_node_pin(node);
 	sbx_waiters_resume(&transfer->openers, 0, NULL);
 	sbx_node_unpin(fs, node);
@@ -189,8 +190,8 @@ static void transfer_done(struct sbx_job *job)
 	spool->transfer = NULL;
 	if (!transfer->begun)
 		sbx_fact_set(view, transfer->path,
-			job->err.kind == SBX_KIND_GONE ? -ESTALE : job->result, NULL,
-			sbx_clock_ms(), transfer->asked_s);
+			job->err.kind == SBX_KIND_GONE ? -ESTALE : job->result, job->err.message,
+			NULL, sbx_clock_ms(), transfer->asked_s);
 	sbx_waiters_resume(&transfer->openers, job->result, &job->err);
 	sbx_waiters_resume(&spool->readers, 0, NULL);
 	sbx_spool_unref(fs->spools, spool);

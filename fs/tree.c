@@ -141,20 +141,40 @@ static void free_refused(struct sbx_view *view, struct sbx_refused *refused)
 	HASH_DEL(view->refused, refused);
 	free(refused->path);
 	free(refused->target);
+	free(refused->reason);
 	free(refused);
+}
+
+static struct sbx_refused *get_refused(struct sbx_view *view, const char *path)
+{
+	struct sbx_refused *refused = find_refused(view, path);
+	if (refused)
+		return refused;
+	if (HASH_COUNT(view->refused) >= REFUSED_KEPT)
+		free_refused(view, view->refused); /* the oldest */
+	refused = sbx_alloc(sizeof(*refused));
+	refused->path = sbx_strdup(path);
+	HASH_ADD_KEYPTR(hh, view->refused, refused->path, strlen(refused->path), refused);
+	return refused;
+}
+
+void sbx_refused_reason(struct sbx_view *view, const char *path, const char *reason)
+{
+	struct sbx_refused *refused = reason ? get_refused(view, path) : find_refused(view, path);
+	if (reason && (!refused->reason || strcmp(refused->reason, reason) != 0)) {
+		free(refused->reason);
+		refused->reason = sbx_strdup(reason);
+		sbx_log(SBX_LOG_INFO, "%s", reason);
+	} else if (!reason && refused && refused->reason) {
+		free_refused(view, refused);
+	}
 }
 
 void sbx_refused_note(
 	struct sbx_view *view, const char *path, enum sbx_type type, const char *target)
 {
-	struct sbx_refused *refused = find_refused(view, path);
-	if (!refused) {
-		if (HASH_COUNT(view->refused) >= REFUSED_KEPT)
-			free_refused(view, view->refused); /* the oldest */
-		refused = sbx_alloc(sizeof(*refused));
-		refused->path = sbx_strdup(path);
-		HASH_ADD_KEYPTR(hh, view->refused, refused->path, strlen(refused->path), refused);
-	}
+	struct sbx_refused *refused = get_refused(view, path);
+	free(steal(&refused->reason));
 	refused->type = type;
 	if (target || type != SBX_TYPE_LINK) {
 		free(refused->target);

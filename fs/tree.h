@@ -29,9 +29,10 @@ static inline bool sbx_settled(const struct sbx_stat *st, int64_t asked_s)
 
 /* NULL when nothing is known that still holds. */
 const struct sbx_fact *sbx_fact_fresh(struct sbx_view *view, const char *path);
-/* Adopts st's link_target. Failures that say nothing about the path are not kept. */
-void sbx_fact_set(struct sbx_view *view, const char *path, int result, struct sbx_stat *st,
-	int64_t when_ms, int64_t asked_s);
+/* Adopts st's link_target. Failures that say nothing about the path are not kept. why: the
+ * failure's sentence, or NULL. */
+void sbx_fact_set(struct sbx_view *view, const char *path, int result, const char *why,
+	struct sbx_stat *st, int64_t when_ms, int64_t asked_s);
 /* Parks until the path has been asked for; resume's result is 0 when a fact came of it. */
 void sbx_fact_wait(
 	struct sbx_request *request, struct sbx_view *view, const char *path, sbx_resume_fn resume);
@@ -111,11 +112,15 @@ bool sbx_tree_fresh(const struct sbx_fs *fs, int64_t when_ms);
 /* What is shown as mode 0, for .sbxfs/refused. */
 struct sbx_refused {
 	char *path, *target; /* target NULL: no link, or not known */
+	char *reason;	     /* why it cannot be served at all; NULL: it is of this type */
 	enum sbx_type type;
 	UT_hash_handle hh;
 };
 void sbx_refused_note(
 	struct sbx_view *view, const char *path, enum sbx_type type, const char *target);
+/* What cannot be served, whatever it is: why, in a sentence. NULL: nothing stands in its way any
+ * more. A directory's listing goes by its path with a slash at the end. */
+void sbx_refused_reason(struct sbx_view *view, const char *path, const char *reason);
 void sbx_refused_forget(struct sbx_view *view, const char *path);
 void sbx_refused_free(struct sbx_view *view);
 

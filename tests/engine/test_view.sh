@@ -225,7 +225,9 @@ test_mounts_are_refused() {
 	expect_errno EOPNOTSUPP read "$(box vol)/report"
 	expect_errno EOPNOTSUPP list "$(box tmp)/out"
 	same 'beside the tmpfs' "$(cat "$(box tmp)/report")" text
-	has reason "$(cat "$(box vol)/.sbxfs/info.json" "$(box vol)/.sbxfs/refused")" /work
+	has reason "$(jq -rs '.[] | select(.path == "report") | .reason' "$(box vol)/.sbxfs/refused")" 'lies on'
+	has reason "$(info vol '.unserved[] | select(.path == "report") | .reason')" 'lies on'
+	has reason "$(info tmp '.unserved[] | .reason')" 'lies on'
 }
 
 # MAF-80: nothing in the image is needed to read.

@@ -21,6 +21,7 @@ struct fake_plane {
 	struct sbx_stat st;
 	char content[64];
 	bool stall;
+	bool stall_begin; /* the stall comes before a read's header, too */
 	bool unconfirmed; /* a read's bytes turn out to be of no version */
 	bool dear;	  /* a glance is not enough */
 	int64_t row_s;	  /* of a listing's files */
@@ -169,7 +170,9 @@ static int fake_read(struct sbx_plane *plane, const char *path, const struct sbx
 	fake.reads++;
 	bool unconfirmed = fake.unconfirmed;
 	pthread_mutex_unlock(&fake.lock);
-	int rc = reader->begin(reader->data, &st);
+	int rc = fake.stall_begin ? wait_while_stalled(call, err) : 0;
+	if (!rc)
+		rc = reader->begin(reader->data, &st);
 	if (!rc)
 		rc = reader->bytes(reader->data, content, (size_t)st.size);
 	if (!rc)
@@ -996,6 +999,61 @@ START_TEST(a_plane_in_use_outlives_its_sandbox)
 }
 END_TEST
 
+/* What comes of a sandbox that went first is kept for nobody, and its names are not there. */
+START_TEST(answers_that_outlive_a_sandbox)
+{
+	struct sbx_spool_counts counts;
+	begin();
+	uint64_t box = node_of(FUSE_ROOT_ID, "box");
+	uint64_t file = node_of(box, "file");
+	usleep(1100 * 1000); /* what was known holds no longer */
+	fake.stall_begin = true;
+	set_stall(true);
+	uint64_t opening = begin_open(file);
+	assert_silent(50);
+	remove_sandbox(ID);
+	assert_silent(100);
+	set_stall(false);
+	ck_assert_int_ne(answer(opening, NULL, 0, NULL), 0);
+	wait_ended(1);
+	assert_silent(100);
+	sbx_spools_counts(fs.spools, &counts);
+	ck_assert_uint_eq(counts.kept, 0);
+	ck_assert_uint_eq(counts.memory_bytes, 0);
+	finish();
+}
+END_TEST
+
+START_TEST(a_name_of_a_sandbox_that_went_is_not_there)
+{
+	begin();
+	uint64_t box = node_of(FUSE_ROOT_ID, "box");
+	set_stall(true);
+	uint64_t looking = tell(FUSE_LOOKUP, box, "file", 5);
+	assert_silent(50);
+	remove_sandbox(ID);
+	assert_silent(100);
+	set_stall(false);
+	ck_assert_int_eq(answer(looking, NULL, 0, NULL), ENOENT);
+	finish();
+}
+END_TEST
+
+/* An old listing answers for what only file managers look for. */
+START_TEST(an_old_listing_says_nothing_of_git)
+{
+	struct fuse_entry_out entry = { 0 };
+	begin();
+	uint64_t out = node_of(node_of(FUSE_ROOT_ID, "box"), "out");
+	list(out);
+	usleep(1100 * 1000); /* what was known holds no longer */
+	ck_assert_int_eq(lookup(out, ".hidden", &entry), 0);
+	ck_assert_uint_eq(entry.nodeid, 0);
+	ck_assert_uint_ne(node_of(out, ".git"), 0);
+	finish();
+}
+END_TEST
+
 START_TEST(refuses_to_write_outside_in)
 {
 	struct fuse_mkdir_in in = { .mode = 0755 };
@@ -1014,8 +1072,9 @@ START_TEST(refuses_to_write_outside_in)
 }
 END_TEST
 
-UNIT_MAIN("fs_kernel", nor_one_that_is_over_by_our_clock_only, shows_a_file_without_set_id_bits,
-	never_hands_out_a_link, opens_the_version_that_is_there,
+UNIT_MAIN("fs_kernel", answers_that_outlive_a_sandbox, a_name_of_a_sandbox_that_went_is_not_there,
+	an_old_listing_says_nothing_of_git, nor_one_that_is_over_by_our_clock_only,
+	shows_a_file_without_set_id_bits, never_hands_out_a_link, opens_the_version_that_is_there,
 	what_was_not_confirmed_is_told_to_nobody, interrupts_a_read_once, gives_up_at_the_deadline,
 	an_early_close_ends_the_transfer, counts_lookups_of_a_listing,
 	what_lies_deeper_comes_with_the_listing, more_directories_than_are_kept,
