@@ -10,6 +10,7 @@
 #include "../base/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -26,6 +27,12 @@ static struct {
 bool sbx_guardian_running(void)
 {
 	return atomic_load(&guardian.pipe) >= 0;
+}
+
+bool sbx_guardian_lost(void)
+{
+	struct pollfd end = { .fd = atomic_load(&guardian.pipe) };
+	return end.fd >= 0 && poll(&end, 1, 0) == 1 && (end.revents & (POLLHUP | POLLERR)) != 0;
 }
 
 static void tell(char what)

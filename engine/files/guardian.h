@@ -16,6 +16,9 @@
 
 /* Has sbx_guardian_start succeeded in this process or the one it was forked from? */
 bool sbx_guardian_running(void);
+/* Has it ended before us, killed by somebody? It cannot be made anew: it is forked before any
+ * thread is. */
+bool sbx_guardian_lost(void);
 /* Asks it to look now: a resume of ours was given up with its record still owed. Never blocks. */
 void sbx_guardian_sweep(void);
 

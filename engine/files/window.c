@@ -226,6 +226,15 @@ static int open_window(struct sbx_windows *windows, const struct sbx_call *call,
 	if (!sbx_guardian_running())
 		return sbx_fail(err, EOPNOTSUPP,
 			"sandboxes are paused only where sbx_guardian_start has been called first");
+	if (sbx_guardian_lost()) {
+		int refused = sbx_fail(err, EOPNOTSUPP,
+			"container %.12s is not paused: the guardian of this sbxfs was killed, and "
+			"nothing would resume it if this process were, too; start it again",
+			windows->id);
+		if (err)
+			sbx_window_note_refusal(windows, err);
+		return refused;
+	}
 	struct sbx_window_record record;
 	cleanup_close int lock = take_lock(windows, call, &record, err);
 	if (lock < 0)
@@ -402,6 +411,14 @@ void sbx_windows_rest(struct sbx_windows *windows)
 	/* With nobody inside the resume is under way: whoever rests wants it done. */
 	if (windows->inside == 0)
 		(void)wait_closed(windows, STUCK_MS); /* the keeper goes on if it takes longer */
+	(void)pthread_mutex_unlock(&windows->mutex);
+}
+
+void sbx_window_note_refusal(struct sbx_windows *windows, const struct sbx_error *err)
+{
+	(void)pthread_mutex_lock(&windows->mutex);
+	free(windows->refusal);
+	windows->refusal = err->errnum ? sbx_strdup(err->message) : NULL;
 	(void)pthread_mutex_unlock(&windows->mutex);
 }
 

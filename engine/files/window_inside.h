@@ -75,6 +75,10 @@ void sbx_windows_wait(struct sbx_windows *windows, int64_t at_most_ms);
  * starts the keeper, which takes both over. On failure nothing was paused. */
 int sbx_window_keeper_start(struct sbx_windows *windows, struct sbx_error *err);
 
+/* Why nothing can be paused, for sbx_windows_refusal; an empty error: it can. The mutex is not
+ * held.
+ */
+void sbx_window_note_refusal(struct sbx_windows *windows, const struct sbx_error *err);
 /* Has the lock's file gone? Then the window does not hold any more, and whose a pause at its end
  * is, is in doubt. The mutex is held. */
 void sbx_window_note_lost(struct sbx_windows *windows);

@@ -54,16 +54,6 @@ static void explain(struct sbx_windows *windows, struct sbx_error *err)
 		(void)sbx_wrap(err, "pausing container %.12s", windows->id); /* err is read below */
 }
 
-/* What the engine said of its ability to pause: nothing where it failed otherwise. The mutex is
- * held. */
-static void note_refusal(struct sbx_windows *windows, const struct sbx_error *err)
-{
-	if (err->errnum && err->kind != SBX_KIND_UNSUPPORTED)
-		return;
-	free(windows->refusal);
-	windows->refusal = err->errnum ? sbx_strdup(err->message) : NULL;
-}
-
 /* Returns false when there is no window; *owed says whether a resume is. */
 static bool open_window(struct sbx_windows *windows, bool *owed)
 {
@@ -88,8 +78,9 @@ static bool open_window(struct sbx_windows *windows, bool *owed)
 	}
 	if (result != 0)
 		explain(windows, &err);
+	if (!err.errnum || err.kind == SBX_KIND_UNSUPPORTED)
+		sbx_window_note_refusal(windows, &err);
 	(void)pthread_mutex_lock(&windows->mutex);
-	note_refusal(windows, &err);
 	if (result == 0) {
 		windows->phase = SBX_PHASE_OPEN;
 		windows->opened_ms = windows->idle_ms = sbx_clock_ms();

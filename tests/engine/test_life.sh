@@ -284,3 +284,24 @@ test_create_ls_info_rm() {
 	wait_for 2 bash -c '! ls "$1" | grep -qxF "$2"' sh "$MNT" "$name"
 	expect_exit 3 sbxfs info "$name"
 }
+
+# Nothing is paused that nobody would resume: not the guardian, who was killed first, nor the mount, killed next.
+test_a_killed_guardian_leaves_nobody_frozen() {
+	sandbox_start a out/
+	guest_write a out/x text
+	mount_up
+	same 'with its guardian' "$(cat "$(box a)/out/x")" text
+	local guardian
+	guardian=$(pgrep -P "$MOUNT_PID" -x sbxfs-guardian) || fail 'no guardian'
+	guest_write a out/y text
+	kill -KILL "$guardian"
+	expect_errno EOPNOTSUPP read "$(box a)/out/y"
+	has reason "$(info a .freeze.reason)" 'guardian of this sbxfs was killed'
+	kill -KILL "$MOUNT_PID"
+	wait "$MOUNT_PID" 2>/dev/null || true
+	same 'the guest' "$(d inspect -f '{{.State.Status}}' "$(full a)")" running
+	wait_for 10 bash -c '! grep -qF " $1 " /proc/mounts' sh "$MNT"
+	# The next one serves it.
+	mount_up
+	same 'the next mount' "$(cat "$(box a)/out/y")" text
+}
