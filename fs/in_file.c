@@ -115,6 +115,14 @@ int sbx_in_file_open(struct sbx_in_file *file, struct sbx_error *err)
 		file->home->view->fs->in->staging, file->sequence, &file->fd, err);
 }
 
+void sbx_in_file_close(struct sbx_in_file *file)
+{
+	if (file->fd < 0 || file->handles || !sbx_in_file_dirty(file) || sbx_in_file_busy(file))
+		return;
+	(void)close(file->fd); /* what had to be durable was synced */
+	file->fd = -1;
+}
+
 struct sbx_stat sbx_in_file_stat(const struct sbx_in_file *file)
 {
 	return (struct sbx_stat){

@@ -51,7 +51,7 @@ struct sbx_in_file {
 	enum sbx_landed landed;
 
 	uint64_t sequence; /* its data file and record */
-	int fd;		   /* -1: not opened yet (recovered) */
+	int fd;		   /* -1: not open, see sbx_in_file_open */
 	int64_t size;
 	uint32_t mode;
 	int64_t mtime_s;
@@ -149,8 +149,10 @@ void sbx_in_file_show(struct sbx_in_file *file);
 struct sbx_stat sbx_in_file_stat(const struct sbx_in_file *file);
 /* Its node, made if nobody looked it up yet. */
 struct sbx_node *sbx_in_file_node(struct sbx_in_file *file);
-/* Opens the data file of an adopted one. */
+/* Opens its data file if it is not open. */
 int sbx_in_file_open(struct sbx_in_file *file, struct sbx_error *err);
+/* Closes it where nobody uses it: thousands may wait for an engine. */
+void sbx_in_file_close(struct sbx_in_file *file);
 /* No path leads to it any more and its record and data are removed; those who have it open still
  * read it. */
 void sbx_in_file_unlink(struct sbx_in_file *file);
@@ -289,6 +291,9 @@ void sbx_in_names_free(struct sbx_in_view *home);
  * made anew must not look like the same file. */
 struct sbx_node *sbx_in_node_create(struct sbx_view *view, enum sbx_node_kind kind,
 	const char *path, const struct sbx_stat *st);
+
+/* in_life.c: what became of an upload that was under way when its sandbox was removed. */
+void sbx_in_settle_lost(struct sbx_in_file *file, int result);
 
 /* in_fetch.c: fills a new file with what the guest has at its path, then resumes `settled` and
  * `free`. */

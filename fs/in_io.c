@@ -36,7 +36,10 @@ void sbx_in_read(struct sbx_request *request)
 {
 	struct sbx_in_handle *mine = request->handle->in;
 	struct sbx_in_file *file = mine ? mine->file : request->node->in;
-	if (file && !file->loading && file->fd >= 0)
+	struct sbx_error err = SBX_ERROR_INIT;
+	if (file && !file->loading && sbx_in_file_open(file, &err))
+		sbx_answer_failure(request, -err.errnum, &err);
+	else if (file && !file->loading)
 		read_staged(request, file);
 	else if (request->handle->spool && request->node->overwritten)
 		sbx_answer_error(request, ESTALE);
@@ -122,6 +125,8 @@ static void kept(struct sbx_request *request, int result, const struct sbx_error
 		sbx_answer_error(request, op->file->lost ? ESTALE : 0);
 	} else if (result) {
 		sbx_answer_failure(request, result, err);
+	} else if (op->file->moving) { /* its record would name a path of the past */
+		sbx_request_park(request, &op->file->free, kept);
 	} else {
 		sbx_request_park(request, &op->file->settled, kept);
 		sbx_in_keep(op->file);

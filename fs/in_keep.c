@@ -36,6 +36,7 @@ static void done(struct sbx_job *base)
 	}
 	sbx_waiters_resume(&file->settled, result, result ? &base->err : NULL);
 	sbx_in_file_freed(file);
+	sbx_in_file_close(file);
 	sbx_in_file_unref(file);
 	sbx_staged_finish(&keep->record);
 	sbx_job_free(base);
@@ -46,8 +47,14 @@ static void done(struct sbx_job *base)
 void sbx_in_keep(struct sbx_in_file *file)
 {
 	struct sbx_fs *fs = file->home->view->fs;
-	if (file->keeping || !file->linked || file->fd < 0)
+	struct sbx_error err = SBX_ERROR_INIT;
+	if (file->keeping || !file->linked)
 		return;
+	int result = sbx_in_file_open(file, &err);
+	if (result) {
+		sbx_waiters_resume(&file->settled, result, &err);
+		return;
+	}
 	struct keep *keep = sbx_job_create(fs, NULL, sizeof(*keep), 0);
 	keep->job.run = run;
 	keep->job.queue = &fs->in->disk;

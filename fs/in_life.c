@@ -98,15 +98,27 @@ static void detach(struct sbx_in_file *file, const char *reason)
 	}
 	if (reason && !file->temporary)
 		file->home->view->fs->in->lost = ESTALE;
-	leave(file, reason);
+	if (!file->sending) /* else its record is the upload's, which may have come in time */
+		leave(file, reason);
 	sbx_in_file_abandon(file);
+}
+
+static const char removed[] = "the sandbox was removed";
+
+void sbx_in_settle_lost(struct sbx_in_file *file, int result)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	if (result)
+		leave(file, removed);
+	else if (sbx_staging_forget(file->home->view->fs->in->staging, file->sequence, &err))
+		sbx_log(SBX_LOG_WARNING, "%s", err.message);
 }
 
 void sbx_in_view_gone(struct sbx_view *view)
 {
 	struct sbx_in_file *file, *next;
 	struct sbx_error err = SBX_ERROR_INIT;
-	sbx_fail_kind(&err, SBX_KIND_GONE, ESTALE, "the sandbox was removed");
+	sbx_fail_kind(&err, SBX_KIND_GONE, ESTALE, "%s", removed);
 	HASH_ITER(hh, sbx_in_home(view)->files, file, next)
 	{
 		sbx_in_file_ref(file);

@@ -91,6 +91,7 @@ void sbx_in_handle_free(struct sbx_fs *fs, struct sbx_handle *handle)
 		last_writer_left(file);
 	if (!file->handles && !file->linked)
 		sbx_in_file_unbind(file);
+	sbx_in_file_close(file);
 	sbx_loop_wake_at(fs->loop, sbx_clock_ms() + fs->options->entry_timeout_ms + 1);
 	sbx_in_file_unref(file);
 	free(mine);

@@ -4,16 +4,22 @@
  */
 #include "in_file.h"
 
+/* One file of it. */
+struct part {
+	struct sbx_staging *staging;
+	struct sbx_in_file *file; /* referenced */
+	struct sbx_staged record;
+	struct sbx_put_item item;
+	uint64_t version;
+	bool recorded, marked; /* before */
+	bool noted;	       /* its record is on disk */
+	bool synced;	       /* and durable, after a failure */
+};
+
 struct upload {
 	struct sbx_job job; /* first */
-	struct sbx_staging *staging;
 	size_t count;
-	struct sbx_in_file **files; /* referenced */
-	struct sbx_staged *records;
-	struct sbx_put_item *items;
-	uint64_t *versions;
-	bool *unsure;
-	bool *noted; /* its record is on disk already */
+	struct part *parts;
 	bool ran;
 };
 
@@ -32,24 +38,46 @@ void sbx_in_put_item(const struct sbx_in_file *file, struct sbx_put_item *out)
 }
 
 /* The record says how it went before anybody else can. */
-static void settle_record(struct upload *upload, size_t i)
+static void settle_record(struct part *part)
 {
-	struct sbx_put_item *item = &upload->items[i];
-	struct sbx_staged *record = &upload->records[i];
+	struct sbx_put_item *item = &part->item;
+	struct sbx_staged *record = &part->record;
 	struct sbx_error err = SBX_ERROR_INIT;
 	int result;
 	if (!item->result) {
-		result = sbx_staging_forget_record(upload->staging, record->sequence, &err);
+		result = sbx_staging_forget_record(part->staging, record->sequence, &err);
 	} else {
 		record->attempts++;
-		record->only_new = upload->unsure[i] && !item->touched;
+		record->only_new = item->only_new && !item->touched;
 		record->errnum = item->err.errnum;
 		free(record->reason);
 		record->reason = sbx_strdup(item->err.message);
-		result = sbx_staging_record(upload->staging, record, item->fd, item->fd >= 0, &err);
+		result = sbx_staging_record(part->staging, record, item->fd, item->fd >= 0, &err);
+		part->synced = !result && item->fd >= 0;
+		part->noted = part->noted || !result;
 	}
 	if (result)
 		sbx_log(SBX_LOG_WARNING, "%s", err.message);
+}
+
+static void note(struct part *part)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	if (sbx_staging_record(part->staging, &part->record, -1, false, &err))
+		sbx_log(SBX_LOG_WARNING, "%s", err.message);
+	else
+		part->noted = true;
+}
+
+/* A cut upload leaves half a file in the guest: from now on the record lets the next daemon send it
+ * again, over that half. Before, what is there was the guest's own. */
+static void begins(void *data)
+{
+	struct part *part = data;
+	if (!part->record.only_new)
+		return;
+	part->record.only_new = false;
+	note(part);
 }
 
 static int run(struct sbx_job *base, struct sbx_error *err)
@@ -61,25 +89,22 @@ static int run(struct sbx_job *base, struct sbx_error *err)
 	size_t count = 0;
 	upload->ran = true;
 	for (size_t i = 0; i < upload->count; i++) {
-		struct sbx_put_item *item = &upload->items[i];
-		item->path = upload->records[i].path;
-		/* A cut upload leaves half a file in the guest: the record lets the next daemon
-		 * send it again, over that half. */
-		upload->records[i].only_new = false;
-		if (!upload->noted[i] &&
-			sbx_staging_record(upload->staging, &upload->records[i], -1, false, err))
-			sbx_log(SBX_LOG_WARNING, "%s", err->message);
-		if (item->result)
+		struct part *part = &upload->parts[i];
+		part->item.path = part->record.path;
+		part->item.begins = begins;
+		part->item.data = part;
+		if (!part->noted)
+			note(part);
+		if (part->item.result)
 			continue;
 		which[count] = i;
-		batch[count++] = *item;
+		batch[count++] = part->item;
 	}
-	sbx_error_clear(err);
 	int result = count ? plane->ops->put(plane, batch, count, &base->call, err) : 0;
 	for (size_t i = 0; i < count; i++)
-		upload->items[which[i]] = batch[i];
+		upload->parts[which[i]].item = batch[i];
 	for (size_t i = 0; i < upload->count; i++)
-		settle_record(upload, i);
+		settle_record(&upload->parts[i]);
 	free(batch);
 	free(which);
 	return result;
@@ -128,14 +153,41 @@ void sbx_in_sent(
 	sbx_in_file_unref(file);
 }
 
-static void free_batch(struct upload *upload)
+/* What the record on disk says by now. */
+static void learn(struct part *part, bool ran)
 {
-	free(upload->files);
-	free(upload->records);
-	free(upload->items);
-	free(upload->versions);
-	free(upload->unsure);
-	free(upload->noted);
+	struct sbx_in_file *file = part->file;
+	if (!ran) {
+		file->recorded = part->recorded;
+		file->marked = part->marked;
+		return;
+	}
+	file->recorded = part->noted && part->item.result;
+	if (file->recorded)
+		file->noted_version = part->version;
+	if (part->synced)
+		file->kept_version = part->version;
+	if (!part->item.touched)
+		return;
+	file->unsure = false; /* by us: that may be replaced */
+	if (file->landed == SBX_LANDED_NO)
+		file->landed = SBX_LANDED_MAYBE;
+}
+
+static void part_done(struct part *part, const struct sbx_job *job, bool ran)
+{
+	struct sbx_in_file *file = part->file;
+	int result = ran ? part->item.result : job->result;
+	const struct sbx_error *err = ran ? &part->item.err : &job->err;
+	learn(part, ran);
+	if (!file->linked && file->lost)
+		sbx_in_settle_lost(file, result);
+	else if (result && !part->synced)
+		sbx_in_keep(file); /* before anybody may change it */
+	sbx_in_sent(file, part->version, result, result ? err : NULL);
+	sbx_in_file_close(file);
+	sbx_in_file_unref(file);
+	sbx_staged_finish(&part->record);
 }
 
 static void done(struct sbx_job *base)
@@ -144,25 +196,9 @@ static void done(struct sbx_job *base)
 	struct sbx_view *view = base->view;
 	struct sbx_fs *fs = base->fs;
 	sbx_in_home(view)->uploads--;
-	for (size_t i = 0; i < upload->count; i++) {
-		struct sbx_in_file *file = upload->files[i];
-		int result = upload->ran ? upload->items[i].result : base->result;
-		const struct sbx_error *err = upload->ran ? &upload->items[i].err : &base->err;
-		file->recorded = result != 0 && upload->ran;
-		if (file->recorded)
-			file->kept_version = file->noted_version = upload->versions[i];
-		if (upload->items[i].touched) { /* by us: that may be replaced */
-			file->unsure = false;
-			if (file->landed == SBX_LANDED_NO)
-				file->landed = SBX_LANDED_MAYBE;
-		}
-		sbx_in_sent(file, upload->versions[i], result, result ? err : NULL);
-		if (result && !upload->ran)
-			sbx_in_keep(file);
-		sbx_in_file_unref(file);
-		sbx_staged_finish(&upload->records[i]);
-	}
-	free_batch(upload);
+	for (size_t i = 0; i < upload->count; i++)
+		part_done(&upload->parts[i], base, upload->ran);
+	free(upload->parts);
 	sbx_in_pump(sbx_in_home(view));
 	sbx_job_free(base);
 	fs->in->jobs--;
@@ -172,22 +208,22 @@ static void done(struct sbx_job *base)
 /* Into the archive, or with the reason why it cannot be. */
 static void add(struct upload *upload, struct sbx_in_file *file)
 {
-	size_t i = upload->count++;
-	struct sbx_put_item *item = &upload->items[i];
+	struct part *part = &upload->parts[upload->count++];
 	struct sbx_error err = SBX_ERROR_INIT;
 	int result = file->home->view->gone
 			     ? sbx_fail_kind(&err, SBX_KIND_GONE, ESTALE, "the sandbox was removed")
 			     : sbx_in_file_open(file, &err);
-	sbx_in_put_item(file, item);
-	item->result = result;
-	item->err = err;
+	sbx_in_put_item(file, &part->item);
+	part->item.result = result;
+	part->item.err = err;
 	sbx_in_file_ref(file);
-	upload->files[i] = file;
-	upload->versions[i] = file->version;
-	upload->unsure[i] = file->unsure;
-	upload->noted[i] = !file->unsure && file->recorded && !file->marked &&
-			   file->noted_version == file->version;
-	sbx_in_file_describe(file, &upload->records[i]);
+	part->staging = file->home->view->fs->in->staging;
+	part->file = file;
+	part->version = file->version;
+	part->recorded = file->recorded;
+	part->marked = file->marked;
+	part->noted = file->recorded && !file->marked && file->noted_version == file->version;
+	sbx_in_file_describe(file, &part->record);
 	file->sending = file->version;
 	file->recorded = true; /* the job writes it first */
 	file->marked = false;
@@ -235,17 +271,11 @@ void sbx_in_pump(struct sbx_in_view *home)
 	upload->job.run = run;
 	upload->job.done = done;
 	upload->job.length = SBX_JOB_LONG;
-	upload->staging = view->fs->in->staging;
-	upload->files = sbx_alloc_array(count, sizeof(struct sbx_in_file *));
-	upload->records = sbx_alloc_array(count, sizeof(*upload->records));
-	upload->items = sbx_alloc_array(count, sizeof(*upload->items));
-	upload->versions = sbx_alloc_array(count, sizeof(*upload->versions));
-	upload->unsure = sbx_alloc_array(count, sizeof(*upload->unsure));
-	upload->noted = sbx_alloc_array(count, sizeof(*upload->noted));
+	upload->parts = sbx_alloc_array(count, sizeof(*upload->parts));
 	(void)collect(home, upload); /* the same ones */
 	int64_t bytes = 0;
 	for (size_t i = 0; i < count; i++)
-		bytes += upload->items[i].size;
+		bytes += upload->parts[i].item.size;
 	upload->job.from_turn_ms = sbx_in_upload_ms(bytes);
 	home->uploads++;
 	view->fs->in->jobs++;

@@ -56,8 +56,9 @@ static int write_all(int fd, const char *bytes, size_t size)
 int sbx_staging_write_file(
 	int directory, const char *name, const char *text, bool durable, struct sbx_error *err)
 {
-	char temporary[SBX_STAGING_NAME_SIZE + 4];
-	(void)snprintf(temporary, sizeof(temporary), "%s.tmp", name); /* fits */
+	/* The loop and a job may both write one record. */
+	char temporary[SBX_STAGING_NAME_SIZE + 20];
+	(void)snprintf(temporary, sizeof(temporary), "%s.%d.tmp", name, (int)gettid()); /* fits */
 	cleanup_close int fd = openat(
 		directory, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)

@@ -117,6 +117,11 @@ static int send_whole(struct put *put, struct sbx_walk *walk, struct sbx_put_pla
 	int result = sbx_walk_confirm(walk, call, err);
 	if (result != 0)
 		return result;
+	for (size_t i = 0; i < plan->send_count; i++) {
+		const struct sbx_put_item *item = plan->sends[i].item;
+		if (item->begins)
+			item->begins(item->data);
+	}
 	result = send(put, plan, call, err);
 	*partial = result != 0 && result != -EHOSTDOWN && result != -EROFS;
 	if (result == -EIO && err->kind == SBX_KIND_ENGINE && !err->http_status &&

@@ -82,9 +82,13 @@ struct sbx_put_item {
 	bool attributes; /* an existing directory gets this mode and mtime too, and the guest as
 			    owner; else it is kept as it is */
 	bool only_new;	 /* a file of that name is not replaced: EEXIST */
-	bool touched;	 /* out, of a failure: the guest may hold some of it under its name */
-	bool kept;	 /* out, of a directory: it was there already */
-	int result;	 /* out: 0 or -errno */
+	/* Just before anything of it can get into the guest, on the calling thread, maybe inside a
+	 * window; may be NULL. */
+	void (*begins)(void *data);
+	void *data;
+	bool touched;	      /* out, of a failure: the guest may hold some of it under its name */
+	bool kept;	      /* out, of a directory: it was there already */
+	int result;	      /* out: 0 or -errno */
 	struct sbx_error err; /* out */
 };
 

@@ -38,6 +38,7 @@ static struct row guest[32];
 static const char *stalled; /* the first letters of what waits */
 static bool waits;	    /* something does */
 static bool no_commands;    /* chmod and rm are none of its commands */
+static bool puts_fail;	    /* in the middle */
 static char done[4096];	    /* by the guest: "put in/a; mv in/a in/b; " */
 
 static struct sbx_fs fs;
@@ -199,7 +200,13 @@ static inline void put_one(struct sbx_put_item *item)
 	const struct row *row = find_row(item->path);
 	item->result = 0;
 	item->kept = row && item->type == SBX_TYPE_DIR;
-	if (row && item->only_new)
+	bool taken = !row || !item->only_new;
+	if (taken && item->begins)
+		item->begins(item->data);
+	if (taken && puts_fail) {
+		item->touched = true;
+		item->result = sbx_fail(&item->err, EIO, "%s was cut", item->path);
+	} else if (!taken)
 		item->result = sbx_fail(&item->err, EEXIST, "%s is there", item->path);
 	else
 		take_item(add_row(item->path, content, item->type == SBX_TYPE_DIR), item);
@@ -583,6 +590,30 @@ static inline int descriptors(void)
 	}
 	ck_assert_int_eq(closedir(stream), 0);
 	return count;
+}
+
+/* Written while nobody could say whether the guest has that name, and the mount was killed. */
+static inline void leave_new_file(const char *path, const char *text)
+{
+	struct sbx_staging *staging = open_own_store();
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct sbx_staged staged = {
+		.sandbox_id = (char[]){ ID },
+		.sandbox_name = (char[]){ "box" },
+		.path = (char *)path,
+		.mode = 0644,
+		.size = (int64_t)strlen(text),
+		.only_new = true,
+	};
+	struct sbx_staged_list earlier;
+	int fd;
+	ck_assert_int_eq(sbx_staging_recover(staging, &earlier, &err), 0);
+	sbx_staged_list_finish(&earlier);
+	ck_assert_int_eq(sbx_staging_create(staging, &staged.sequence, &fd, &err), 0);
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	ck_assert_int_eq(sbx_staging_record(staging, &staged, fd, false, &err), 0);
+	ck_assert_int_eq(close(fd), 0);
+	sbx_staging_close(staging);
 }
 
 #endif

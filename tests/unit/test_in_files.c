@@ -193,30 +193,6 @@ START_TEST(a_file_that_landed_by_itself_is_closed)
 }
 END_TEST
 
-/* Written while nobody could say whether the guest has that name, and the mount was killed. */
-static void leave_new_file(const char *path, const char *text)
-{
-	struct sbx_staging *staging = open_own_store();
-	struct sbx_error err = SBX_ERROR_INIT;
-	struct sbx_staged staged = {
-		.sandbox_id = (char[]){ ID },
-		.sandbox_name = (char[]){ "box" },
-		.path = (char *)path,
-		.mode = 0644,
-		.size = (int64_t)strlen(text),
-		.only_new = true,
-	};
-	struct sbx_staged_list earlier;
-	int fd;
-	ck_assert_int_eq(sbx_staging_recover(staging, &earlier, &err), 0);
-	sbx_staged_list_finish(&earlier);
-	ck_assert_int_eq(sbx_staging_create(staging, &staged.sequence, &fd, &err), 0);
-	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	ck_assert_int_eq(sbx_staging_record(staging, &staged, fd, false, &err), 0);
-	ck_assert_int_eq(close(fd), 0);
-	sbx_staging_close(staging);
-}
-
 /* Removing or renaming ours does nothing to what the guest made under that name. */
 START_TEST(the_guests_own_file_outlives_one_that_may_not_replace_it)
 {
