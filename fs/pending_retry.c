@@ -1,6 +1,6 @@
 /*
- * pending_retry.c: uploads what no mount looks after (sbx_pending_retry), one archive per sandbox
- * and store.
+ * pending_retry.c: uploads what no mount looks after (sbx_pending_retry), in few archives per
+ * sandbox and store: as many files as may be open at once.
  */
 #include "pending_walk.h"
 
@@ -10,6 +10,8 @@
 
 #include <errno.h>
 #include <string.h>
+
+enum { FILES_AT_ONCE = 64 }; /* open */
 
 struct retry {
 	struct sbx_pending_tally tally;
@@ -35,7 +37,7 @@ static void fail_row(struct retry *retry, struct sbx_pending_batch *batch,
 	sbx_pending_tell(&retry->tally, row, &told);
 }
 
-/* The files of one sandbox in one archive. */
+/* Files of one sandbox in one archive. */
 static void upload(struct retry *retry, struct sbx_pending_batch *batch, struct sbx_plane *plane,
 	struct sbx_pending_row **rows, size_t count)
 {
@@ -98,8 +100,10 @@ static void retry_sandbox(struct retry *retry, struct sbx_pending_batch *batch,
 			retry->call, &sandbox, &why);
 	struct sbx_plane *plane =
 		result ? NULL : sbx_transfer_plane(retry->engine, &sandbox, &limits);
-	if (plane)
-		upload(retry, batch, plane, rows, count);
+	for (size_t at = 0; plane && at < count; at += FILES_AT_ONCE) {
+		size_t left = count - at;
+		upload(retry, batch, plane, rows + at, left < FILES_AT_ONCE ? left : FILES_AT_ONCE);
+	}
 	for (size_t i = 0; !plane && i < count; i++)
 		fail_row(retry, batch, rows[i], &why);
 	sbx_plane_destroy(plane);

@@ -453,6 +453,24 @@ test_pending_survives_the_mount() {
 	same left "$(sbxfs pending --staging-dir "$STAGING" --json)" '[]'
 }
 
+# More than there are descriptors.
+test_many_pending_files_are_retried() {
+	proxy_up
+	start -o async
+	mkdir many
+	local i
+	for i in $(seq 300); do echo "$i" >"many/f$i"; done
+	ls "$IN" >/dev/null
+	proxy_stall 'PUT /'
+	h cp many/* "$IN/"
+	kill -KILL "$MOUNT_PID"
+	wait "$MOUNT_PID" 2>/dev/null || true
+	fusermount3 -uz "$MNT" || true
+	proxy_flow
+	(ulimit -n 128; expect_exit 0 sbxfs pending --staging-dir "$STAGING" --retry)
+	same files "$(in_guest a sh -c 'cat /work/in/f* | sort -n | tr "\n" " "')" "$(seq 300 | tr '\n' ' ')"
+}
+
 test_async_acknowledges_and_sync_is_the_barrier() {
 	start -o async
 	local i
