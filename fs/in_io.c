@@ -69,7 +69,7 @@ static int64_t write_staged(struct sbx_in_file *file, const struct sbx_request *
 {
 	int64_t max = request->fs->options->max_in_bytes;
 	int64_t size = (int64_t)request->size;
-	if (max && (size > max || request->offset > max - size))
+	if (size > max || request->offset > max - size)
 		return sbx_fail(err, EFBIG, "%s is larger than max_in_bytes", file->path);
 	int result = sbx_in_file_change(file, true, err);
 	if (result)

@@ -188,7 +188,7 @@ void sbx_in_setattr(struct sbx_request *request, const struct stat *attr, int to
 	int64_t max = request->fs->options->max_in_bytes;
 	op->attr = *attr;
 	op->to_set = to_set;
-	if ((to_set & FUSE_SET_ATTR_SIZE) && max && attr->st_size > max)
+	if ((to_set & FUSE_SET_ATTR_SIZE) && attr->st_size > max)
 		sbx_answer_error(request, EFBIG);
 	else if (!changes(op, &request->node->st))
 		sbx_answer_attr(request, request->node);

@@ -85,6 +85,17 @@ static int set_bytes(int64_t *field, const char *key, const char *value, struct 
 	return 0;
 }
 
+/* Nothing, as a limit, could be taken for no limit. */
+static int set_some_bytes(int64_t *field, const char *key, const char *value, struct sbx_error *err)
+{
+	int64_t bytes = 0;
+	int rc = set_bytes(&bytes, key, value, err);
+	if (!rc && !bytes)
+		return bad(err, key, value, "more than no bytes");
+	*field = rc ? *field : bytes;
+	return rc;
+}
+
 static int set_count(
 	unsigned *field, const char *key, const char *value, unsigned max, struct sbx_error *err)
 {
@@ -241,7 +252,7 @@ int sbx_fs_option(
 	if (IS("max_file_bytes"))
 		return set_bytes(&options->max_file_bytes, key, value, err);
 	if (IS("max_in_bytes"))
-		return set_bytes(&options->max_in_bytes, key, value, err);
+		return set_some_bytes(&options->max_in_bytes, key, value, err);
 	if (IS("max_frozen_bytes"))
 		return set_bytes(&options->max_frozen_bytes, key, value, err);
 	if (IS("linger_ms"))

@@ -53,7 +53,8 @@ START_TEST(refuses_what_it_does_not_know)
 {
 	static const char *const rows[] = { "max_file_byte=1", "uid=-1", "uid=", "umask=9",
 		"freeze=sometimes", "cache_dir=relative", "attr_timeout=x", "attr_timeout=1.2345",
-		"cache_budget=1q", "state=dead", "ro", "uid=99999999999999999999", "duty=101" };
+		"cache_budget=1q", "state=dead", "ro", "uid=99999999999999999999", "duty=101",
+		"max_in_bytes=0" };
 	struct sbx_fs_options options;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct sbx_error err = SBX_ERROR_INIT;
