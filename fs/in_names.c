@@ -16,7 +16,8 @@
  * Finder, Dolphin, Explorer. */
 const char sbx_in_temporary_names[] = ".*.??????:sed??????:*.part:*.crdownload:.goutputstream-*:lu*"
 				      ".tmp:.~lock.*#:.*.sw[a-p]:4913:"
-				      "*.lock:tmp_obj_*:"
+				      "index.lock:HEAD.lock:ORIG_HEAD.lock:config.lock:packed-refs.lock:"
+				      "shallow.lock:tmp_obj_*:"
 				      ".DS_Store:._.DS_Store:.directory:Thumbs.db:desktop.ini";
 
 /* Letters and digits, not all of them small letters: a word is not made up. The few made-up ones

@@ -160,6 +160,15 @@ void sbx_tool_print_json(cJSON *json)
 	cJSON_Delete(json);
 }
 
+void sbx_tool_say_local(const char *sandbox, const char *path)
+{
+	cleanup_free char *name = sbx_text_escape(sandbox ? sandbox : "");
+	cleanup_free char *file = sbx_text_escape(path ? path : "");
+	(void)fprintf(stderr,
+		"%s: %s has a temporary name: it is kept here until it gets another one\n", name,
+		file); /* nowhere else to say it */
+}
+
 int sbx_tool_fail(const struct sbx_tool *tool, const struct sbx_error *err)
 {
 	cleanup_free char *sentence = sbx_text_escape(err->message);

@@ -108,6 +108,8 @@ void sbx_tool_close(struct sbx_tool *tool); /* everything, NULL-safe */
 /* Prints the sentence on stderr, with --json an object on stdout as well. Returns the kind's exit
  * code. */
 int sbx_tool_fail(const struct sbx_tool *tool, const struct sbx_error *err);
+/* One line on stderr: that a file was not sent because of its name. */
+void sbx_tool_say_local(const char *sandbox, const char *path);
 /* Prints and frees; what could repaint a terminal is \uXXXX. */
 void sbx_tool_print_json(cJSON *json);
 /* printf to stdout with every guest text already escaped by the caller. Write errors are noticed by

@@ -66,13 +66,17 @@ static bool report_pending(
 	struct sbx_pending pending = { 0 };
 	size_t left = 0;
 	int rc = root ? list_pending(root, directory, lazy, &pending, &err) : 0;
-	for (size_t i = 0; i < pending.count; i++)
-		left += !pending.rows[i].staged.local;
-	if (pending.count)
+	for (size_t i = 0; i < pending.count; i++) {
+		const struct sbx_staged *staged = &pending.rows[i].staged;
+		left += !staged->local;
+		if (staged->local)
+			sbx_tool_say_local(staged->sandbox_name, staged->path);
+	}
+	if (left)
 		(void)fprintf(stderr,
 			"%zu files written there have not landed; they are kept: see `sbxfs "
 			"pending`\n",
-			pending.count); /* nowhere else to say it */
+			left); /* nowhere else to say it */
 	else if (rc < 0)
 		(void)fprintf(stderr,
 			"whether all files written there have landed is unknown: %s\n",

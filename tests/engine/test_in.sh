@@ -596,6 +596,12 @@ test_temporary_names_stay_local() {
 	nothing_pending || fail 'something is pending'
 	# One that its saver forgot is kept, and no failure.
 	echo x >"$IN/.f.Cd34Ef"
-	mount_down
+	expect_exit 0 synced
+	has 'what sync says' "$ERR" 'in/.f.Cd34Ef has a temporary name'
+	echo x >"$IN/Cargo.lock"
+	same 'a lock file that is no lock' "$(in_guest a cat /work/in/Cargo.lock)" x
+	expect_exit 0 sbxfs umount "$MNT"
+	has 'what umount says' "$ERR" 'in/.f.Cd34Ef has a temporary name'
+	lacks 'what umount says' "$ERR" 'have not landed'
 	has kept "$(sbxfs pending --staging-dir "$STAGING" --json)" .f.Cd34Ef
 }
