@@ -200,6 +200,15 @@ static void answer(struct sbx_request *request, int result, const struct sbx_err
 		sbx_answer_error(request, 0);
 }
 
+static void rmdir_admitted(struct sbx_request *request)
+{
+	struct sbx_in_job *job = sbx_in_job_create(
+		request->fs, request->node->view, run_rmdir, request->fs->options->deadline_ms);
+	job->path = sbx_path_join(request->node->path, request->name);
+	job->finish = removed;
+	sbx_in_job_wait(job, request, false, answer);
+}
+
 void sbx_in_rmdir(struct sbx_request *request)
 {
 	struct sbx_view *view = request->node->view;
@@ -208,9 +217,5 @@ void sbx_in_rmdir(struct sbx_request *request)
 		sbx_answer_error(request, ENOTEMPTY);
 		return;
 	}
-	struct sbx_in_job *job =
-		sbx_in_job_create(request->fs, view, run_rmdir, request->fs->options->deadline_ms);
-	job->path = steal(&path);
-	job->finish = removed;
-	sbx_in_job_wait(job, request, false, answer);
+	sbx_in_admit(view, request, rmdir_admitted);
 }

@@ -314,6 +314,7 @@ struct sbx_in_op {
 	bool resend; /* the guest could not: its bytes are sent */
 	mode_t mode;
 	unsigned flags; /* of a rename */
+	bool asked;	/* whether the sandbox takes writes */
 };
 /* The request's, made on first use and freed with it. */
 struct sbx_in_op *sbx_in_op(struct sbx_request *request);

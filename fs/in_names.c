@@ -14,11 +14,12 @@
 
 /* rsync, sed -i, browsers, GLib, LibreOffice and its locks, vim's swap files and probe, git;
  * Finder, Dolphin, Explorer. */
-const char sbx_in_temporary_names[] = ".*.??????:sed??????:*.part:*.crdownload:.goutputstream-*:lu*"
-				      ".tmp:.~lock.*#:.*.sw[a-p]:4913:"
-				      "index.lock:HEAD.lock:ORIG_HEAD.lock:config.lock:packed-refs.lock:"
-				      "shallow.lock:tmp_obj_*:"
-				      ".DS_Store:._.DS_Store:.directory:Thumbs.db:desktop.ini";
+const char sbx_in_temporary_names[] =
+	".*.??????:sed??????:*.part:*.crdownload:.goutputstream-*:lu*"
+	".tmp:.~lock.*#:.*.sw[a-p]:4913:"
+	"index.lock:HEAD.lock:ORIG_HEAD.lock:config.lock:packed-refs.lock:"
+	"shallow.lock:tmp_obj_*:"
+	".DS_Store:._.DS_Store:.directory:Thumbs.db:desktop.ini";
 
 /* Letters and digits, not all of them small letters: a word is not made up. The few made-up ones
  * that look like a word are uploaded under both names, which costs time only. */

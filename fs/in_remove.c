@@ -44,8 +44,25 @@ static void again(struct sbx_request *request, int result, const struct sbx_erro
 	sbx_in_unlink(request);
 }
 
+/* What the guest has. */
+static void remove_admitted(struct sbx_request *request)
+{
+	struct sbx_view *view = request->node->view;
+	char *path = sbx_path_join(request->node->path, request->name);
+	struct sbx_in_file *file = sbx_in_file_find(view, path);
+	struct sbx_in_job *job =
+		sbx_in_job_create(request->fs, view, run, request->fs->options->deadline_ms);
+	job->path = path;
+	job->file = file;
+	job->finish = finish;
+	if (file)
+		file->moving = true;
+	sbx_in_job_wait(job, request, false, answer);
+}
+
 void sbx_in_unlink(struct sbx_request *request)
 {
+	struct sbx_in_op *op = sbx_in_op(request);
 	struct sbx_view *view = request->node->view;
 	cleanup_free char *path = sbx_path_join(request->node->path, request->name);
 	struct sbx_in_file *file = sbx_in_file_find(view, path);
@@ -64,12 +81,10 @@ void sbx_in_unlink(struct sbx_request *request)
 		sbx_answer_error(request, ENOENT);
 		return;
 	}
-	struct sbx_in_job *job =
-		sbx_in_job_create(request->fs, view, run, request->fs->options->deadline_ms);
-	job->path = steal(&path);
-	job->file = file;
-	job->finish = finish;
-	if (file)
-		file->moving = true;
-	sbx_in_job_wait(job, request, false, answer);
+	if (op->asked) {
+		remove_admitted(request);
+		return;
+	}
+	op->asked = true;
+	sbx_in_admit(view, request, sbx_in_unlink);
 }

@@ -208,7 +208,7 @@ static void start(struct sbx_request *request, struct sbx_in_file *file, char *f
 	sbx_job_start(&move->job);
 }
 
-static void again(struct sbx_request *request, int result, const struct sbx_error *err)
+static void go_on(struct sbx_request *request)
 {
 	struct sbx_in_op *op = sbx_in_op(request);
 	cleanup_free char *name = op->new_name;
@@ -218,6 +218,22 @@ static void again(struct sbx_request *request, int result, const struct sbx_erro
 	op->new_parent = NULL;
 	sbx_in_rename(request, parent, name, op->flags);
 	sbx_node_unpin(fs, parent); /* the request may be answered and gone */
+}
+
+static void again(struct sbx_request *request, int result, const struct sbx_error *err)
+{
+	go_on(request);
+}
+
+/* For a later go_on. */
+static void remember(struct sbx_request *request, struct sbx_node *new_parent, const char *new_name,
+	unsigned flags)
+{
+	struct sbx_in_op *op = sbx_in_op(request);
+	op->new_parent = new_parent;
+	op->new_name = sbx_strdup(new_name);
+	op->flags = flags;
+	sbx_node_pin(new_parent);
 }
 
 /* Any file at or below one of both paths that may not be touched now. */
@@ -291,11 +307,7 @@ void sbx_in_rename(struct sbx_request *request, struct sbx_node *new_parent, con
 	} else if (result) {
 		sbx_answer_failure(request, result, &err);
 	} else if (busy) {
-		struct sbx_in_op *op = sbx_in_op(request);
-		op->new_parent = new_parent;
-		op->new_name = sbx_strdup(new_name);
-		op->flags = flags;
-		sbx_node_pin(new_parent);
+		remember(request, new_parent, new_name, flags);
 		sbx_in_wait_long(request);
 		sbx_request_park(request, &busy->free, again);
 	} else if (sbx_in_any_below(view, to)) {
@@ -304,6 +316,10 @@ void sbx_in_rename(struct sbx_request *request, struct sbx_node *new_parent, con
 		sbx_answer_error(request, file->spoiled);
 	} else if (file && is_local(file, to)) {
 		rename_local(request, file, from, to, only_new);
+	} else if (!sbx_in_op(request)->asked) {
+		sbx_in_op(request)->asked = true;
+		remember(request, new_parent, new_name, flags);
+		sbx_in_admit(view, request, go_on);
 	} else if (file && sbx_in_file_dirty(file)) {
 		result = sbx_in_file_open(file, &err);
 		if (!result)

@@ -229,10 +229,19 @@ test_mode_and_time_of_a_large_file() {
 # An image with no account files and no `id`: a user by name stays unknown.
 test_unknown_guest_user_makes_it_read_only() {
 	start
-	in_guest_as_root a sh -c 'rm -f /etc/passwd /bin/id' # its user is the name guest, which nobody knows now
+	in_guest a sh -c 'mkdir -p /work/in/d; echo x >/work/in/old'
+	in_guest_as_root a sh -c 'mv /etc/passwd /passwd; mv /bin/id /id' # its user is the name guest, which nobody knows now
 	expect_errno EROFS write "$IN/f"
 	has reason "$(cat "$(box a)/.sbxfs/info.json")" user
-	guest_lacks a f || fail 'it landed'
+	expect_errno EROFS mkdir "$IN/new"
+	expect_errno EROFS unlink "$IN/old"
+	expect_errno EROFS rename "$IN/old" "$IN/new"
+	expect_errno EROFS rmdir "$IN/d"
+	same 'in the guest' "$(in_guest a ls /work/in | tr '\n' ' ')" 'd old '
+	in_guest_as_root a sh -c 'mv /passwd /etc/passwd; mv /id /bin/id' # what is not known is not remembered
+	expect_errno ok write "$IN/f"
+	expect_errno ok unlink "$IN/old"
+	same 'in the guest later' "$(in_guest a ls /work/in | tr '\n' ' ')" 'd f '
 }
 
 test_read_only_root_is_read_only() {
