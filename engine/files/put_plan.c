@@ -236,7 +236,9 @@ void sbx_put_plan_finish(struct sbx_put_plan *plan, unsigned uid, unsigned gid, 
 				.mtime_ns = item->mtime_ns,
 				.size = directory ? 0 : item->size,
 				.fd = item->fd,
-				.offset = item->offset };
+				.offset = item->offset,
+				.moved = item->moved,
+				.data = item->data };
 	}
 	qsort(plan->entries, plan->entry_count, sizeof(*plan->entries), by_name);
 }

@@ -212,6 +212,8 @@ static int64_t read_body(
 			" bytes) than its size (%" PRId64 ")",
 			item->name, writer->body_at, item->size);
 	writer->body_at += got;
+	if (item->moved)
+		item->moved(item->data, got);
 	return got;
 }
 

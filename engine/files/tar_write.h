@@ -24,6 +24,9 @@ struct sbx_tar_item {	  /* borrowed while the writer lives */
 	int64_t size; /* of a file */
 	int fd;	      /* read with pread from offset; -1 for a directory or an empty file */
 	int64_t offset;
+	/* So many bytes more of it were read; may be NULL. */
+	void (*moved)(void *data, int64_t bytes);
+	void *data;
 };
 
 struct sbx_tar_writer;

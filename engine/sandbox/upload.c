@@ -18,6 +18,7 @@
 #define BATCH_ITEMS 4096
 #define BATCH_FILES 128 /* with a descriptor of their own */
 #define BATCH_BYTES (64 << 20)
+#define TELL_BYTES (1 << 20)
 #define PACKED_FILE_BYTES (64 << 10)
 #define PACKED_BYTES (16 << 20) /* held in memory */
 
@@ -71,13 +72,40 @@ int sbx_upload_caps(const struct sbx_upload_tree *tree, const struct sbx_ceiling
 	return 0;
 }
 
+/* What a person is told while a batch moves. */
+struct watch {
+	const struct sbx_transfer_progress *progress;
+	const struct sbx_transfer_totals *landed;
+	int64_t moved, told;
+};
+
 struct batch {
+	struct watch watch;
 	struct sbx_put_item items[BATCH_ITEMS];
 	size_t count, files;
 	int64_t bytes;
 	int pack; /* a memory file with the small ones, one after the other */
 	int64_t packed;
 };
+
+static void tell(const struct watch *watch)
+{
+	const struct sbx_transfer_progress *progress = watch->progress;
+	if (progress && progress->tick)
+		progress->tick(
+			progress->data, watch->landed->bytes + watch->moved, watch->landed->files);
+}
+
+static void moved(void *data, int64_t bytes)
+{
+	struct batch *batch = data;
+	struct watch *watch = &batch->watch;
+	watch->moved += bytes;
+	if (watch->moved - watch->told < TELL_BYTES || watch->moved > batch->bytes)
+		return; /* what is sent again is not more */
+	watch->told = watch->moved;
+	tell(watch);
+}
 
 static void batch_clear(struct batch *batch)
 {
@@ -88,6 +116,7 @@ static void batch_clear(struct batch *batch)
 		(void)close(batch->pack); /* memory */
 	batch->count = batch->files = 0;
 	batch->bytes = batch->packed = 0;
+	batch->watch.moved = batch->watch.told = 0;
 	batch->pack = -1;
 }
 
@@ -149,6 +178,8 @@ static int batch_add(
 		.mtime_ns = entry->mtime_ns,
 		.size = entry->size,
 		.fd = -1,
+		.moved = moved,
+		.data = batch,
 		.result = -ECANCELED, /* until the plane says otherwise */
 	};
 	if (entry->type == SBX_TYPE_FILE) {
@@ -208,13 +239,13 @@ int sbx_upload_send(struct sbx_plane *plane, const struct sbx_upload_tree *tree,
 	struct sbx_error why = SBX_ERROR_INIT;
 	cleanup_with(batch_free) struct batch *batch = sbx_alloc(sizeof(*batch));
 	batch->pack = -1;
+	batch->watch = (struct watch){ .progress = progress, .landed = &sum };
 	int result = 0;
 	for (size_t i = 0; result == 0 && i <= tree->count; i++) {
 		bool last = i == tree->count;
 		if (last || !fits(batch, &tree->entries[i])) {
 			result = batch_send(plane, batch, call, &sum, &why);
-			if (progress && progress->tick)
-				progress->tick(progress->data, sum.bytes, sum.files);
+			tell(&batch->watch);
 		}
 		if (result == 0 && !last)
 			result = batch_add(batch, &tree->entries[i], &why);

@@ -82,9 +82,11 @@ struct sbx_put_item {
 	bool attributes; /* an existing directory gets this mode and mtime too, and the guest as
 			    owner; else it is kept as it is */
 	bool only_new;	 /* a file of that name is not replaced: EEXIST */
-	/* Just before anything of it can get into the guest, on the calling thread, maybe inside a
-	 * window; may be NULL. */
+	/* Both on the calling thread, maybe inside a window, and NULL where nobody wants to know:
+	 * just before anything of it can get into the guest, and so many bytes more were read to be
+	 * sent (again, where it has to be sent again). */
 	void (*begins)(void *data);
+	void (*moved)(void *data, int64_t bytes);
 	void *data;
 	bool touched;	      /* out, of a failure: the guest may hold some of it under its name */
 	bool kept;	      /* out, of a directory: it was there already */
