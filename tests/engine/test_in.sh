@@ -470,12 +470,13 @@ test_many_pending_files_are_retried() {
 	local i
 	for i in $(seq 300); do echo "$i" >"many/f$i"; done
 	ls "$IN" >/dev/null
-	proxy_stall 'PUT /'
+	proxy_down
 	h cp many/* "$IN/"
 	kill -KILL "$MOUNT_PID"
 	wait "$MOUNT_PID" 2>/dev/null || true
 	fusermount3 -uz "$MNT" || true
-	proxy_flow
+	DOCKER_HOST=$ENGINE_HOST
+	proxy_up
 	(ulimit -n 128; expect_exit 0 sbxfs pending --staging-dir "$STAGING" --retry)
 	same files "$(in_guest a sh -c 'cat /work/in/f* | sort -n | tr "\n" " "')" "$(seq 300 | tr '\n' ' ')"
 }

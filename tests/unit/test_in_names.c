@@ -6,11 +6,12 @@ START_TEST(knows_the_temporary_names_of_savers)
 {
 	static const char *const temporary[] = { ".data.csv.Xy12aZ", "sedAb12Cd", "big.iso.part",
 		"a.crdownload", ".goutputstream-ABC", "lu1234abc.tmp", ".~lock.doc.odt#",
-		".a.txt.swp", ".a.txt.swo", "4913", "index.lock", "packed-refs.lock", "tmp_obj_x1", ".DS_Store",
-		"._.DS_Store", ".directory", "Thumbs.db", "desktop.ini" };
+		".a.txt.swp", ".a.txt.swo", "4913", "index.lock", "packed-refs.lock", "tmp_obj_x1",
+		".DS_Store", "._.DS_Store", ".directory", "Thumbs.db", "desktop.ini" };
 	static const char *const final[] = { "data.csv", ".bashrc", "sed", "sedan.txt", "a.swpx",
 		"lock", "4914", "a~", ".a.b", "part", "tmp_object", ".app.config", "x.swp",
-		"directory", "._notes", "Cargo.lock", "poetry.lock", "yarn.lock", ".lock", "DS_Store", "thumbs.dbx", "my.desktop.ini" };
+		"directory", "._notes", "Cargo.lock", "poetry.lock", "yarn.lock", ".lock",
+		"DS_Store", "thumbs.dbx", "my.desktop.ini" };
 	for (size_t i = 0; i < sizeof(temporary) / sizeof(temporary[0]); i++)
 		ck_assert_msg(sbx_in_name_temporary(NULL, temporary[i]), "%s", temporary[i]);
 	for (size_t i = 0; i < sizeof(final) / sizeof(final[0]); i++)
