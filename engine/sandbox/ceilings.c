@@ -6,15 +6,9 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-void sbx_ceilings_default(struct sbx_ceilings *out)
-{
-	*out = (struct sbx_ceilings){ INT64_C(64) << 20, INT64_C(256) << 20, 256 };
-}
-
 static struct sbx_ceilings fill(const struct sbx_ceilings *set)
 {
-	struct sbx_ceilings out;
-	sbx_ceilings_default(&out);
+	struct sbx_ceilings out = { INT64_C(64) << 20, INT64_C(256) << 20, 256 };
 	if (set->max_file_bytes)
 		out.max_file_bytes = set->max_file_bytes;
 	if (set->max_total_bytes)

@@ -15,9 +15,8 @@ struct sbx_limits {
 	struct sbx_ceilings in, out;
 };
 
-/* What a run is held to where nothing else is set: 64 MiB, 256 MiB and 256 files. */
-void sbx_ceilings_default(struct sbx_ceilings *out);
-/* The default in each place that is 0. */
+/* In each place that is 0 what a run is held to where nothing is set: 64 MiB, 256 MiB, 256 files.
+ */
 struct sbx_limits sbx_limits_fill(const struct sbx_limits *limits);
 
 /* What a caller asks against what is set for that direction ("in", "out", for the sentence): what

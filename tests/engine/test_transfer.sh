@@ -178,15 +178,13 @@ test_get_replaces_only_by_force_and_follows_nothing_planted() {
 test_OUT_09_links_swapped_at_the_destination() {
 	start
 	in_guest a sh -c 'mkdir -p /work/out && cd /work/out && for i in $(seq 40); do echo theirs >f$i; done'
-	mkdir got victim
+	mkdir -p got/out victim
+	ln -s ../victim got/link
 	python3 -c '
-import os
-os.chdir("got")
-os.mkdir("out")
-os.symlink("../victim", "link")
-while True:
-    os.rename("out", "kept"), os.rename("link", "out")
-    os.rename("out", "link"), os.rename("kept", "out")' </dev/null &
+import ctypes
+swap = ctypes.CDLL(None).renameat2
+while swap(-100, b"got/out", -100, b"got/link", 2) == 0:  # RENAME_EXCHANGE
+    pass' </dev/null &
 	local swapper=$! status whole=0 refused=0
 	for _ in $(seq 25); do
 		status=0
