@@ -106,6 +106,9 @@ int sbx_context_load(const char *name, struct sbx_endpoint *out, struct sbx_erro
 	keep_if_there(&out->ca_path, tls, "ca.pem");
 	keep_if_there(&out->cert_path, tls, "cert.pem");
 	keep_if_there(&out->key_path, tls, "key.pem");
+	if (!out->cert_path != !out->key_path)
+		return sbx_fail(err, EINVAL,
+			"context %s: of cert.pem and key.pem one is missing in %s", name, tls);
 	out->skip_verify = sbx_json_bool(docker, "SkipTLSVerify", false);
 	bool has_tls = out->ca_path || out->cert_path || out->skip_verify;
 	result = sbx_endpoint_parse(host, has_tls, out, err);
