@@ -71,6 +71,13 @@ struct stream {
 	unsigned malformed;
 };
 
+/* What the line said may have been of any container. */
+static void missed(struct stream *stream)
+{
+	if (stream->connected)
+		stream->connected(stream->data);
+}
+
 static int on_line(void *data, const char *line, size_t size)
 {
 	struct stream *stream = data;
@@ -78,6 +85,8 @@ static int on_line(void *data, const char *line, size_t size)
 	cleanup_json cJSON *json = sbx_json_parse(line, size, 16, "an event", NULL);
 	if (!json || !sbx_event_parse(json, &event)) {
 		stream->malformed++;
+		if (!json)
+			missed(stream);
 		return 0;
 	}
 	return stream->fn(stream->data, &event);
@@ -86,7 +95,11 @@ static int on_line(void *data, const char *line, size_t size)
 static int on_bytes(void *data, const void *bytes, size_t size)
 {
 	struct stream *stream = data;
-	return sbx_lines_feed(&stream->lines, bytes, size);
+	unsigned too_long = stream->lines.too_long;
+	int result = sbx_lines_feed(&stream->lines, bytes, size);
+	if (stream->lines.too_long != too_long)
+		missed(stream);
+	return result;
 }
 
 static void on_headers(void *data, int status)

@@ -14,8 +14,6 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
-#define RELIST_MS 1000
-
 void sbx_inventory_first(struct sbx_inventory *inventory, int result, const struct sbx_error *err)
 {
 	if (inventory->first_done)
@@ -171,7 +169,7 @@ static void take_listing(struct sbx_inventory *inventory)
 		sbx_inventory_first(inventory, inventory->list_result, &inventory->list_err);
 		sbx_log(SBX_LOG_WARNING, "%s", inventory->list_err.message);
 		inventory->relist = true;
-		inventory->relist_due_ms = sbx_clock_ms() + RELIST_MS;
+		inventory->relist_due_ms = sbx_clock_ms() + SBX_RELIST_MS;
 	}
 	sbx_container_list_finish(&inventory->list);
 }

@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <sbx/sandbox.h>
 
+#define SBX_RELIST_MS 1000 /* after a listing that failed, or an event that could not be read */
+
 /* An inspect that has ended, on its way to the inventory's thread. */
 struct sbx_inspection {
 	struct sbx_inspection *next;

@@ -14,9 +14,14 @@ static void connected(void *data)
 {
 	struct sbx_inventory *inventory = data;
 	pthread_mutex_lock(&inventory->lock);
+	/* Again, for a line that could not be read: a little later, or a stream of rubbish would be
+	 * one of listings. */
+	if (!inventory->streaming)
+		inventory->relist_due_ms = 0;
+	else if (!inventory->relist)
+		inventory->relist_due_ms = sbx_clock_ms() + SBX_RELIST_MS;
 	inventory->streaming = true;
 	inventory->relist = true;
-	inventory->relist_due_ms = 0;
 	pthread_cond_broadcast(&inventory->change);
 	pthread_mutex_unlock(&inventory->lock);
 }

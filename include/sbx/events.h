@@ -28,8 +28,10 @@ typedef int (*sbx_event_fn)(void *data, const struct sbx_event *event);
 
 /* Streams until the connection ends, the call is cancelled or fn returns non-zero (returned as is).
  * connected (may be NULL) is called once the engine has answered 200: what happens from then on is
- * not missed. There is no heartbeat, so the idle bound does not apply. A malformed line is skipped
- * and counted in *bad (may be NULL). Returns 0 when the engine closed the stream. */
+ * not missed. It is called again for a line that cannot be read, which is skipped: what that one
+ * said is missed. Lines that are no event of a container count in *bad (may be NULL) as those do.
+ * There is no heartbeat, so the idle bound does not apply. Returns 0 when the engine closed the
+ * stream. */
 int sbx_events_stream(struct sbx_engine *engine, const struct sbx_call *call,
 	void (*connected)(void *data), sbx_event_fn fn, void *data, unsigned *bad,
 	struct sbx_error *err);
