@@ -1,17 +1,20 @@
 /*
- * driver.c: one operation of the library against an engine, twice, each told in one line: errno,
- * kind, milliseconds, lines of the audit, sentence.
+ * driver.c: one operation of the library against an engine, twice, each told in one line of JSON:
+ * result, kind, milliseconds, lines of the audit, what was seen, sentence.
  *
- *   driver URL OP PATH DEADLINE_MS      OP: stat, list, read, put, put-new, chmod, utimens,
- *                                       remove, rename, mkdir, sandboxes, inspect
+ *   driver URL OP PATH DEADLINE_MS [max_frozen_bytes=N]
  *
- * The second time shows that the first did not spoil what comes after it.
+ * OP is a word of the table below. The second time shows that the first did not spoil what comes
+ * after it. After each line it waits for one on its input, so that whoever started it can look at
+ * the engine, and at us, in between.
  */
 #include <sbx/guest_user.h>
 #include <sbx/sandbox.h>
+#include <sbx/sha256.h>
 #include <sbx/transfer.h>
 
 #include "base/alloc.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -22,12 +25,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int count(void *data, const void *bytes, size_t size)
-{
-	*(size_t *)data += size;
-	return 0;
-}
-
 static int audits; /* of this operation */
 
 static void on_log(enum sbx_log_level level, const char *line)
@@ -36,147 +33,286 @@ static void on_log(enum sbx_log_level level, const char *line)
 	(void)fprintf(stderr, "%s\n", line); /* shown when the driver fails */
 }
 
+/* An operation: what it saw goes into `seen`. */
+struct operation {
+	struct sbx_engine *engine;
+	struct sbx_plane *plane; /* NULL where the operation is on no sandbox's */
+	const char *op, *path;
+	cJSON *seen;
+};
+typedef int (*operation_fn)(
+	struct operation *operation, const struct sbx_call *call, struct sbx_error *err);
+
+static void see_digest(cJSON *seen, struct sbx_sha256 *state, size_t size)
+{
+	char hex[65];
+	sbx_sha256_final(state, hex);
+	sbx_json_add_text(seen, "sha256", hex);
+	sbx_json_add_int(seen, "bytes", (int64_t)size);
+}
+
+static void see_stat(cJSON *seen, const struct sbx_stat *st)
+{
+	sbx_json_add_text(seen, "type", sbx_type_name(st->type));
+	sbx_json_add_int(seen, "mode", st->mode);
+	sbx_json_add_int(seen, "size", st->size);
+	sbx_json_add_int(seen, "mtime", st->mtime_s);
+	sbx_json_add_int(seen, "ns", st->mtime_ns);
+}
+
+static int do_stat(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
+{
+	struct sbx_stat st = { 0 };
+	int rc = on->plane->ops->stat(on->plane, on->path, call, &st, err);
+	if (rc == 0)
+		see_stat(on->seen, &st);
+	sbx_stat_finish(&st);
+	return rc;
+}
+
+/* Names, and of each what came with it: the bytes of small files, too. */
+static int do_list(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
+{
+	struct sbx_listing listing = { 0 };
+	int rc = on->plane->ops->list(on->plane, on->path, call, &listing, err);
+	cJSON *entries = cJSON_AddObjectToObject(on->seen, "entries");
+	for (size_t i = 0; rc == 0 && i < listing.count; i++) {
+		const struct sbx_entry *row = &listing.rows[i];
+		cJSON *entry = cJSON_AddObjectToObject(entries, row->name);
+		see_stat(entry, &row->st);
+		if (!row->content)
+			continue;
+		struct sbx_sha256 state;
+		sbx_sha256_init(&state);
+		sbx_sha256_update(&state, row->content, (size_t)row->st.size);
+		see_digest(entry, &state, (size_t)row->st.size);
+	}
+	sbx_listing_finish(&listing);
+	return rc;
+}
+
+struct digest {
+	struct sbx_sha256 state;
+	size_t size;
+};
+
+static int add_to_digest(void *data, const void *bytes, size_t size)
+{
+	struct digest *digest = data;
+	sbx_sha256_update(&digest->state, bytes, size);
+	digest->size += size;
+	return 0;
+}
+
+/* What was handed out before a failure is seen as well. */
+static int do_read(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
+{
+	struct digest digest = { .size = 0 };
+	struct sbx_reader reader = { NULL, add_to_digest, &digest };
+	sbx_sha256_init(&digest.state);
+	int rc = on->plane->ops->read(on->plane, on->path, call, &reader, err);
+	see_digest(on->seen, &digest.state, digest.size);
+	return rc;
+}
+
 /* Another mode or time than it has. */
-static int set_attributes(struct sbx_plane *plane, const char *op, const char *path,
-	const struct sbx_call *call, struct sbx_error *err)
+static int do_set_attributes(
+	struct operation *on, const struct sbx_call *call, struct sbx_error *err)
 {
 	struct sbx_stat was = { 0 }, before, after;
-	if (plane->ops->stat(plane, path, call, &was, err) == 0)
+	if (on->plane->ops->stat(on->plane, on->path, call, &was, err) == 0)
 		free(was.link_target);
 	sbx_error_clear(err);
 	audits = 0; /* both are the look's */
-	struct sbx_attributes want = { .set_mode = strcmp(op, "chmod") == 0,
+	struct sbx_attributes want = { .set_mode = strcmp(on->op, "chmod") == 0,
 		.mode = was.mode ^ 0040,
 		.mtime_s = was.mtime_s + 1,
 		.mtime_ns = 123456000 };
 	want.set_mtime = !want.set_mode;
-	int rc = plane->ops->set_attributes(plane, path, &want, call, &before, &after, err);
-	if (rc == 0 && before.mode == after.mode && before.mtime_s == after.mtime_s)
-		return sbx_fail(err, EPROTO, "%s did nothing", op);
+	int rc = on->plane->ops->set_attributes(
+		on->plane, on->path, &want, call, &before, &after, err);
+	if (rc == 0)
+		see_stat(on->seen, &after);
 	return rc;
 }
 
-static int on_plane(struct sbx_plane *plane, const char *op, const char *path,
-	const struct sbx_call *call, struct sbx_error *err)
+static int do_remove(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
 {
-	if (strcmp(op, "stat") == 0) {
-		struct sbx_stat st = { 0 };
-		int rc = plane->ops->stat(plane, path, call, &st, err);
-		sbx_stat_finish(&st);
-		return rc;
-	}
-	if (strcmp(op, "list") == 0) {
-		struct sbx_listing listing = { 0 };
-		int rc = plane->ops->list(plane, path, call, &listing, err);
-		sbx_listing_finish(&listing);
-		return rc;
-	}
-	if (strcmp(op, "read") == 0) {
-		size_t size = 0;
-		struct sbx_reader reader = { NULL, count, &size };
-		return plane->ops->read(plane, path, call, &reader, err);
-	}
-	if (strcmp(op, "chmod") == 0 || strcmp(op, "utimens") == 0)
-		return set_attributes(plane, op, path, call, err);
-	if (strcmp(op, "remove") == 0)
-		return plane->ops->remove(plane, path, false, call, err);
-	if (strcmp(op, "rename") == 0) {
-		cleanup_free char *to = sbx_printf("%s.to", path);
-		return plane->ops->rename(plane, path, to, call, err);
-	}
-	if (strcmp(op, "mkdir") == 0) {
-		struct sbx_put_item directory = {
-			.path = path, .type = SBX_TYPE_DIR, .mode = 0755, .fd = -1
-		};
-		return plane->ops->put(plane, &directory, 1, call, err);
-	}
+	return on->plane->ops->remove(on->plane, on->path, false, call, err);
+}
+
+static int do_rename(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
+{
+	cleanup_free char *to = sbx_printf("%s.to", on->path);
+	return on->plane->ops->rename(on->plane, on->path, to, call, err);
+}
+
+static int do_mkdir(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
+{
+	struct sbx_put_item directory = {
+		.path = on->path, .type = SBX_TYPE_DIR, .mode = 0755, .fd = -1
+	};
+	return on->plane->ops->put(on->plane, &directory, 1, call, err);
+}
+
+static int do_put(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
+{
 	cleanup_close int fd = memfd_create("driver", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, "written\n", 8) != 8)
 		return sbx_fail_errno(err, errno, "memfd");
 	static bool touched; /* a retry may replace what the try before may have left */
-	struct sbx_put_item item = { .path = path,
+	struct sbx_put_item item = { .path = on->path,
 		.type = SBX_TYPE_FILE,
 		.mode = 0644,
 		.size = 8,
 		.fd = fd,
-		.only_new = strcmp(op, "put-new") == 0 && !touched };
-	int rc = plane->ops->put(plane, &item, 1, call, err);
+		.only_new = strcmp(on->op, "put-new") == 0 && !touched };
+	int rc = on->plane->ops->put(on->plane, &item, 1, call, err);
 	touched = item.touched;
 	return rc;
 }
 
-static int once(struct sbx_engine *engine, struct sbx_plane **plane, struct sbx_sandbox *sandbox,
-	const char *op, const char *path, const struct sbx_call *call, struct sbx_error *err)
+static int do_sandboxes(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
 {
-	if (strcmp(op, "sandboxes") == 0) {
-		struct sbx_sandbox_list list = { 0 };
-		size_t skipped = 0;
-		int rc = sbx_sandbox_list(engine, NULL, NULL, call, &list, &skipped, err);
-		if (rc == 0 && skipped)
-			rc = sbx_fail_kind(
-				err, SBX_KIND_PARTIAL, EIO, "%zu could not be inspected", skipped);
-		sbx_sandbox_list_finish(&list);
+	struct sbx_sandbox_list list = { 0 };
+	size_t skipped = 0;
+	int rc = sbx_sandbox_list(on->engine, NULL, NULL, call, &list, &skipped, err);
+	if (rc == 0 && skipped)
+		rc = sbx_fail_kind(
+			err, SBX_KIND_PARTIAL, EIO, "%zu could not be inspected", skipped);
+	cJSON *names = cJSON_AddArrayToObject(on->seen, "names");
+	for (size_t i = 0; rc == 0 && i < list.count; i++)
+		cJSON_AddItemToArray(names, cJSON_CreateString(list.rows[i].container.name));
+	sbx_sandbox_list_finish(&list);
+	return rc;
+}
+
+static int do_inspect(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
+{
+	struct sbx_container container = { 0 };
+	int rc = sbx_container_inspect(on->engine, "box", call, &container, err);
+	if (rc < 0)
 		return rc;
+	sbx_json_add_text(on->seen, "id", container.id);
+	sbx_json_add_text(on->seen, "name", container.name);
+	sbx_json_add_text(on->seen, "state", sbx_state_name(container.state));
+	sbx_container_finish(&container);
+	return 0;
+}
+
+static const struct {
+	const char *word;
+	operation_fn run;
+	bool on_plane;
+} operations[] = {
+	{ "stat", do_stat, true },
+	{ "list", do_list, true },
+	{ "read", do_read, true },
+	{ "chmod", do_set_attributes, true },
+	{ "utimens", do_set_attributes, true },
+	{ "remove", do_remove, true },
+	{ "rename", do_rename, true },
+	{ "mkdir", do_mkdir, true },
+	{ "put", do_put, true },
+	{ "put-new", do_put, true },
+	{ "sandboxes", do_sandboxes, false },
+	{ "inspect", do_inspect, false },
+};
+
+static int find_operation(const char *word)
+{
+	for (int i = 0; i < (int)(sizeof(operations) / sizeof(operations[0])); i++) {
+		if (strcmp(operations[i].word, word) == 0)
+			return i;
 	}
-	if (strcmp(op, "inspect") == 0) {
-		struct sbx_container container = { 0 };
-		int rc = sbx_container_inspect(engine, "box", call, &container, err);
-		if (rc == 0)
-			sbx_container_finish(&container);
-		return rc;
-	}
-	if (!*plane) {
-		int rc = sbx_sandbox_find(engine, NULL, "box", call, sandbox, err);
+	return -1;
+}
+
+struct session {
+	struct sbx_engine *engine;
+	struct sbx_sandbox sandbox;
+	struct sbx_plane *plane;
+	struct sbx_plane_limits limits;
+};
+
+static int once(struct session *session, int which, const char *path, cJSON *seen,
+	const struct sbx_call *call, struct sbx_error *err)
+{
+	if (operations[which].on_plane && !session->plane) {
+		int rc = sbx_sandbox_find(
+			session->engine, NULL, "box", call, &session->sandbox, err);
 		if (rc < 0)
 			return rc;
-		struct sbx_plane_limits limits;
-		sbx_plane_limits_default(&limits);
-		*plane = sbx_transfer_plane(engine, sandbox, &limits);
+		session->plane =
+			sbx_transfer_plane(session->engine, &session->sandbox, &session->limits);
 	}
-	return on_plane(*plane, op, path, call, err);
+	struct operation on = { session->engine, session->plane, operations[which].word, path,
+		seen };
+	return operations[which].run(&on, call, err);
+}
+
+static void tell(int rc, const struct sbx_error *err, int64_t ms, cJSON *seen)
+{
+	cleanup_json cJSON *line = cJSON_CreateObject();
+	sbx_json_add_text(line, "result", rc < 0 ? strerrorname_np(-rc) : "OK");
+	sbx_json_add_text(line, "kind", sbx_kind_name(rc < 0 ? err->kind : 0));
+	sbx_json_add_int(line, "ms", ms);
+	sbx_json_add_int(line, "audits", audits);
+	sbx_json_add_text(line, "message", rc < 0 ? err->message : "");
+	cJSON_AddItemToObject(line, "seen", seen);
+	cleanup_free char *text = sbx_json_print_shown(line);
+	puts(text);
+	(void)fflush(stdout); /* a reader that is gone has given us up */
+	for (int c = 0; c != EOF && c != '\n';)
+		c = getchar();
 }
 
 int main(int argc, char **argv)
 {
-	if (argc != 5)
+	struct session session = { .engine = NULL };
+	long long frozen = 0;
+	int which = argc >= 5 ? find_operation(argv[2]) : -1;
+	if (which < 0 || argc > 6 ||
+		(argc == 6 && sscanf(argv[5], "max_frozen_bytes=%lld", &frozen) != 1)) {
+		(void)fprintf(stderr, "driver: no such operation or option\n");
 		return 2;
+	}
+	sbx_plane_limits_default(&session.limits);
+	session.limits.max_frozen_bytes = frozen;
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct sbx_endpoint endpoint = { 0 };
-	struct sbx_engine *engine = NULL;
-	struct sbx_sandbox sandbox = { 0 };
-	struct sbx_plane *plane = NULL;
 	sbx_log_set_sink(on_log);
 	long deadline_ms = strtol(argv[4], NULL, 10);
 	struct sbx_call open_call = sbx_call_within(deadline_ms, NULL);
+	int64_t start = sbx_clock_ms();
 	int rc = sbx_endpoint_find(argv[1], &endpoint, &err);
 	if (rc == 0)
-		rc = sbx_engine_open(&endpoint, &open_call, &engine, &err);
+		rc = sbx_engine_open(&endpoint, &open_call, &session.engine, &err);
 	if (rc == 0)
-		rc = sbx_guardian_start(engine, &err);
+		rc = sbx_guardian_start(session.engine, &err);
 	for (int i = 0; i < 2; i++) {
-		int64_t start = sbx_clock_ms();
-		if (engine && (i || rc >= 0)) {
+		cJSON *seen = cJSON_CreateObject();
+		if (session.engine && (i || rc >= 0)) {
 			/* The second also waits out the guest's share of the time that the first
 			 * took frozen. */
 			struct sbx_call call = sbx_call_within(deadline_ms * (i ? 4 : 1), NULL);
 			sbx_error_clear(&err);
 			audits = 0;
-			rc = once(engine, &plane, &sandbox, argv[2], argv[3], &call, &err);
+			start = sbx_clock_ms();
+			rc = once(&session, which, argv[3], seen, &call, &err);
 		}
-		cleanup_free char *text = sbx_text_escape(rc < 0 ? err.message : "");
-		printf("%s %s %lld %d %s\n", rc < 0 ? strerrorname_np(-rc) : "OK",
-			sbx_kind_name(rc < 0 ? err.kind : 0), (long long)(sbx_clock_ms() - start),
-			audits, text);
-		(void)fflush(stdout);
-		if (!engine) /* opening is the operation: once more from the start */
+		tell(rc, &err, sbx_clock_ms() - start, seen);
+		start = sbx_clock_ms();
+		if (!session.engine &&
+			i == 0) /* opening is the operation: once more from the start */
 			rc = sbx_engine_open(&endpoint,
-				&(struct sbx_call){ .deadline_ms = sbx_clock_ms() + deadline_ms },
-				&engine, &err);
+				&(struct sbx_call){ .deadline_ms = start + deadline_ms },
+				&session.engine, &err);
 	}
-	sbx_plane_destroy(plane);
-	sbx_sandbox_finish(&sandbox);
+	sbx_plane_destroy(session.plane);
+	sbx_sandbox_finish(&session.sandbox);
 	sbx_guardian_stop();
-	sbx_engine_close(engine);
+	sbx_engine_close(session.engine);
 	sbx_endpoint_finish(&endpoint);
 	return 0;
 }

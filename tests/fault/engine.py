@@ -9,6 +9,8 @@ import base64, email.utils, fnmatch, glob, json, os, re, socket, struct, sys, th
 
 from model import ID, Engine, Node
 
+EDITS = ("body", "stat", "header", "cut", "cut-chunked")  # these may leave an answer as it was, and count when they did not
+
 
 def remove_lock_files():
     """Of this engine's windows: what a cleaner of the directory does."""
@@ -47,79 +49,121 @@ class Connection(threading.Thread):
         while (raw := self.file.readline(1 << 20).strip()):
             key, _, value = raw.decode("latin-1").partition(":")
             headers[key.lower()] = value.strip()
+        if target.startswith("/-/"):
+            return self.control(target)
         rule = self.rule(method, target)
-        if rule and rule[0] == "die":  # the engine ends while it serves, and nobody is there afterwards
+        fault = rule.fault if rule else ("none",)
+        if rule and fault[0] not in EDITS:
+            rule.changed += 1
+        if fault[0] == "die":  # the engine ends while it serves, and nobody is there afterwards
             os._exit(0)
-        if rule and rule[0] in ("refuse", "reset"):
-            if rule[0] == "reset":
-                self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        if fault[0] == "refuse":
             return False
-        if rule and rule[0] == "stall-request":
+        if fault[0] == "reset":
+            return self.reset()
+        if fault[0] == "stall-request":
             time.sleep(3600)
-        if rule and rule[0] == "early":  # answers before the body is read, as Docker 28 does when a disk is full
+        if fault[0] == "early":  # answers before the body is read, as Docker 28 does when a disk is full
             text = b'{"message":"write /x: no space left on device"}'
             self.send(b"HTTP/1.1 500 X\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(text), text))
             return False
-        if rule and rule[0] == "part":  # the connection breaks within an upload: half a file is left, as engines leave it
-            part = self.file.read(rule[1])
+        if fault[0] == "part":  # the connection breaks within an upload: half a file is left, as engines leave it
+            part = self.file.read(fault[1])
             with self.engine.lock:
                 self.engine.tree["/work/in/new"] = Node(content=part[512:])
-            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            return False
-        if rule and rule[0] == "unlock":
+            return self.reset()
+        if fault[0] == "unlock":
             remove_lock_files()
-        if rule and rule[0] == "resumed":  # by somebody else, while this answer is on its way
+        if fault[0] == "resumed":  # by somebody else, while this answer is on its way
             with self.engine.lock:
-                self.engine.paused = False
+                self.engine.paused.clear()
                 self.engine.event("unpause", next(iter(self.engine.names)))
-        if rule and rule[0] == "replace":
-            self.engine.replace()
+        if fault[0] in ("replace", "restart"):
+            with self.engine.lock:
+                self.engine.replace()
+            if fault[0] == "restart":
+                return self.reset()
         body = self.file.read(int(headers.get("content-length", 0)))
-        if rule and rule[0] == "status":  # refused: nothing is done
+        if fault[0] == "status":  # refused: nothing is done
             status, extra, payload = 200, {}, b""
         else:
             with self.engine.lock:
                 status, extra, payload = self.answer(method, target, body)
+                if fault[0] == "rewrite":
+                    self.rewrite(target)
+        if fault[0] == "lose":
+            return self.reset()
         if status == "stream":
-            return self.stream(rule)
-        return self.reply(method, status, extra, payload, rule)
+            return self.stream(fault)
+        return self.reply(method, status, extra, payload, fault, rule)
+
+    def reset(self):
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        return False
+
+    def rewrite(self, target):
+        """The guest writes the file anew once its bytes are under way."""
+        node = self.engine.tree[urllib.parse.parse_qs(urllib.parse.urlsplit(target).query)["path"][0]]
+        node.content, node.mtime = node.content[::-1], node.mtime + 1
 
     def rule(self, method, target):
-        plain = urllib.parse.unquote(re.sub(r"^/v[0-9.]+", "", target))
-        self.engine.log.append(method + " " + plain)
-        for number, (match, times, after, fault) in enumerate(self.engine.rules):
-            if not fnmatch.fnmatchcase(method + " " + plain, match):
-                continue
-            if after and not fnmatch.filter(self.engine.log[:-1], after):
-                continue
-            used = self.engine.used.get(number, 0)
-            if times and used >= times:
-                continue
-            self.engine.used[number] = used + 1
-            return fault
+        asked = method + " " + urllib.parse.unquote(target)
+        plain = re.sub(r"^(\w+) /v[0-9.]+", r"\1 ", asked)
+        self.engine.log.append(plain)
+        for rule in self.engine.rules if self.engine.armed else ():
+            if rule.applies(asked, plain, self.engine.log[:-1]):
+                rule.used += 1
+                return rule
         return None
+
+    def control(self, target):
+        """Not an engine's: what run.py asks of this one."""
+        engine, parts = self.engine, urllib.parse.urlsplit(target)
+        word, query = parts.path[3:], {k: v[0] for k, v in urllib.parse.parse_qs(parts.query).items()}
+        answer = b""
+        with engine.lock:
+            if word == "state":
+                answer = json.dumps(engine.told()).encode()
+            elif word == "content":
+                answer = engine.tree[query["path"]].content
+            elif word == "swap":  # the guest puts a link where a directory was
+                engine.tree[query["path"]] = Node("link", mode=0o777, target="/etc")
+            elif word == "arm":
+                engine.armed = query["on"] == "1"
+            elif word == "end-streams":
+                engine.end_streams()
+            elif word == "replace":
+                engine.replace()
+            elif word == "create":
+                engine.create(query["name"])
+            elif word == "destroy":
+                engine.destroy(query["name"])
+            else:
+                raise ValueError(word)
+        self.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(answer), answer))
+        return True
 
     def send(self, data):
         self.sock.sendall(data)
 
-    def stream(self, rule):
-        if rule and rule[0] == "raw":
-            self.send(rule[1])
+    def stream(self, fault):
+        if fault[0] == "raw":
+            self.send(fault[1])
             return False
         self.send(b"HTTP/1.1 200 OK\r\nApi-Version: 1.41\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
         self.engine.streams.append(self.sock)
-        if rule and rule[0] == "events":
-            self.engine.emit(rule[1])
-        if rule and rule[0] == "end":
-            time.sleep(2)  # a mount that does not serve yet would rightly give up
+        if fault[0] == "events":
+            self.engine.emit(fault[1])
+        if fault[0] == "end":
+            time.sleep(fault[1])
             return False
         while self.sock.recv(1):
             pass
         return False
 
-    def reply(self, method, status, extra, payload, rule):
+    def reply(self, method, status, extra, payload, fault, rule):
         chunked = len(payload) > 4096 and "Content-Length" not in extra
-        fault = rule or ("none",)
+        good = payload, dict(extra)
         if fault[0] in ("status", "done-status"):
             status, payload, extra = fault[1], fault[2], {"Content-Type": fault[3]}
             chunked = False
@@ -131,6 +175,8 @@ class Connection(threading.Thread):
             chunked = True
         elif fault[0] == "header":
             extra = dict(extra, **fault[1])
+        if fault[0] in ("body", "stat", "header"):
+            rule.changed += good != (payload, extra)
         extra = {"Api-Version": "1.41", "Server": "Scripted/1", "Date": email.utils.formatdate(usegmt=True), **extra}
         head = [f"HTTP/1.1 {status} X"]
         head += [f"{k}: {v}" for k, v in extra.items()]
@@ -151,8 +197,14 @@ class Connection(threading.Thread):
             self.send(fault[1])
             return False
         if fault[0] in ("cut", "cut-chunked"):
+            rule.length = len(whole)
+            rule.changed += fault[1] < len(whole)
             self.send(whole[:fault[1]])
             return False
+        if fault[0] == "endless-headers":
+            self.send(b"HTTP/1.1 200 OK\r\n")
+            while True:
+                self.send(b"X-A: %s\r\n" % (b"b" * 4000))
         if fault[0] == "stall":
             self.send(whole[:fault[1]])
             time.sleep(3600)
@@ -196,9 +248,6 @@ class Connection(threading.Thread):
         engine, parts = self.engine, urllib.parse.urlsplit(target)
         path, query = re.sub(r"^/v[0-9.]+", "", parts.path), urllib.parse.parse_qs(parts.query, keep_blank_values=True)
         words = [urllib.parse.unquote(w) for w in path.split("/") if w]
-        if path == "/_swap":  # not an engine's: the guest puts a link where a directory was
-            engine.tree[query["path"][0]] = Node("link", mode=0o777, target="/etc")
-            return self.ok()
         if path == "/_ping":
             return 200, {"Ostype": "linux"}, b"OK"
         if path == "/version":
@@ -233,15 +282,15 @@ class Connection(threading.Thread):
         if words == ["json"]:
             return self.ok(engine.inspect(id_))
         if words == ["pause"]:
-            if engine.paused:
+            if id_ in engine.paused:
                 return self.error(409, f"Container {id_} is already paused")
-            engine.paused = True
+            engine.paused.add(id_)
             engine.event("pause", id_)
             return self.ok(status=204)
         if words == ["unpause"]:
-            if not engine.paused:
+            if id_ not in engine.paused:
                 return self.error(500, f"Container {id_} is not paused")
-            engine.paused = False
+            engine.paused.discard(id_)
             engine.event("unpause", id_)
             return self.ok(status=204)
         if words == ["changes"]:
@@ -251,8 +300,7 @@ class Connection(threading.Thread):
             engine.execs[made] = {"argv": json.loads(body)["Cmd"]}
             return self.ok({"Id": made}, 201)
         if not words and method == "DELETE":
-            del engine.names[id_]
-            engine.event("destroy", id_)
+            engine.destroy(engine.names[id_])
             return self.ok(status=204)
         if words == ["archive"]:
             path = os.path.normpath(query.get("path", ["/"])[0])

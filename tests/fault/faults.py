@@ -1,6 +1,6 @@
 """The faults of scenario.py: each a tuple of its name and what the engine needs to do it, and the broken tars, bodies, stat headers and
 events that they send."""
-import base64, io, json, tarfile
+import base64, fnmatch, io, json, tarfile
 
 
 def tar_field(tar, at, value):
@@ -72,7 +72,15 @@ BODIES = {
     "list-not-array": b'{"a":1}',
     "list-of-rubbish": b'[1,"x",null,{},{"Id":5},[]]',
 }
-BIG = lambda: b'{"x":"' + b"a" * (64 << 20) + b'"}'
+
+
+def with_member(value):
+    """The good answer with one more member, of it or of its first row."""
+    def edit(body):
+        whole = json.loads(body)
+        (whole[0] if isinstance(whole, list) else whole)["Extra"] = "@extra@"
+        return json.dumps(whole).encode().replace(b'"@extra@"', value) + b"\n"
+    return edit
 
 
 def recoded(change):
@@ -124,15 +132,32 @@ def denied(count):
     return edit
 
 
+class Rule:
+    """Which requests, how often, and what becomes of them; and what came of it."""
+
+    def __init__(self, match, times=1, after=None, fault=("none",)):
+        self.match, self.times, self.after, self.fault = match, times, after, fault
+        self.used, self.changed, self.length = 0, 0, 0
+
+    def applies(self, asked, plain, before):
+        if not fnmatch.fnmatchcase(plain, self.match) and not fnmatch.fnmatchcase(asked, self.match):
+            return False
+        return not (self.after and not fnmatch.filter(before, self.after)) and not (self.times and self.used >= self.times)
+
+    def told(self):
+        return {"used": self.used, "changed": self.changed, "length": self.length}
+
+
 def fault_of(words, parameters):
     words = [parameters.get(w[1:], w) if w.startswith("$") else w for w in words]
     name, rest = words[0], words[1:]
-    if name in ("resumed", "unlock", "refuse", "reset", "stall-request", "chunked", "end", "early", "replace", "die", "none"):
+    if name in ("resumed", "unlock", "refuse", "reset", "lose", "stall-request", "chunked", "early", "replace", "restart", "rewrite", "die",
+                "endless-headers", "none"):
         return (name,)
     if name in ("cut", "cut-chunked", "stall", "part"):
         return (name, int(rest[0]))
-    if name == "slow":
-        return ("slow", float(rest[0]))
+    if name in ("slow", "end"):
+        return (name, float(rest[0]))
     if name == "pace":  # MB/s and MiB: what the file is said to have elsewhere
         size = int(rest[1]) << 20
         return ("pace", float(rest[0]) * 1e6, size, lambda entry: tar_field(entry, 124, b"%011o\0" % size))
@@ -144,7 +169,10 @@ def fault_of(words, parameters):
     if name == "tar":
         return ("body", TARS[rest[0]])
     if name == "body":
-        return ("body", BIG() if rest[0] == "64m" else BODIES[rest[0]])
+        if rest[0] in ("big", "deep"):  # MiB, or levels, of a member that nobody asked for
+            size = int(rest[1])
+            return ("body", with_member(b'"' + b"a" * (size << 20) + b'"' if rest[0] == "big" else b"[" * size + b"]" * size))
+        return ("body", BODIES[rest[0]])
     if name == "stat":
         return ("stat", STATS[rest[0]])
     if name in ("endless", "excess"):
@@ -167,6 +195,5 @@ def fault_of(words, parameters):
         return ("raw", {"not-http": b"SSH-2.0-OpenSSH_9.2\r\n", "half-status": b"HTTP/1.1 20", "nothing": b"",
                         "bad-chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nrubbish\r\n",
                         "negative-chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n0\r\n\r\n",
-                        "two-lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 5\r\n\r\n{}abc",
-                        "endless-headers": b"HTTP/1.1 200 OK\r\n" + b"X-A: " + b"b" * 400000}[rest[0]])
+                        "two-lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 5\r\n\r\n{}abc"}[rest[0]])
     raise SystemExit(f"unknown fault {name}")

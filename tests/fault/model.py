@@ -1,5 +1,5 @@
 """What the scripted engine holds: a small file tree and the containers that share it, the guest's commands, events."""
-import io, json, os, socket, tarfile, threading, time
+import decimal, hashlib, io, json, os, socket, tarfile, threading, time
 
 ID = "ab" * 32
 MTIME = 1700000000
@@ -9,7 +9,7 @@ GO_DIR, GO_LINK, GO_FIFO = 1 << 31, 1 << 27, 1 << 25
 class Node:
     def __init__(self, kind="file", content=b"", mode=0o644, target=""):
         self.kind, self.content, self.mode, self.target = kind, content, mode, target
-        self.mtime, self.nanos, self.size = MTIME, 123456789, None
+        self.mtime, self.nanos, self.size, self.uid = MTIME, 123456789, None, 1000
 
     def stat(self, name):
         go = {"dir": GO_DIR, "link": GO_LINK, "fifo": GO_FIFO}.get(self.kind, 0)
@@ -18,11 +18,17 @@ class Node:
         return {"name": name, "size": size, "mode": go | self.mode, "mtime": when, "linkTarget": self.target}
 
 
-def tree():
+    def told(self):
+        """For whoever compares: what it is, with a digest of its bytes."""
+        return {"kind": self.kind, "mode": self.mode, "size": len(self.content), "mtime": self.mtime, "ns": self.nanos, "uid": self.uid,
+                "sha256": hashlib.sha256(self.content).hexdigest(), "target": self.target}
+
+
+def tree(greeting=b"hello, sandbox\n"):
     made = {p: Node("dir", mode=0o755) for p in ("/", "/etc", "/work", "/work/out", "/work/in", "/work/out/d")}
     made["/etc/passwd"] = Node(content=b"root:x:0:0::/root:/bin/sh\nguest:x:1000:1000::/work:/bin/sh\n")
     made["/etc/group"] = Node(content=b"root:x:0:\nguest:x:1000:\n")
-    made["/work/out/f"] = Node(content=b"hello, sandbox\n")
+    made["/work/out/f"] = Node(content=greeting)
     made["/work/out/d/g"] = Node(content=b"deep\n")
     made["/work/out/big"] = Node(content=bytes(range(256)) * 4096)
     made["/work/out/l"] = Node("link", mode=0o777, target="/etc/passwd")
@@ -32,14 +38,16 @@ def tree():
 class Engine:
     def __init__(self, rules):
         self.rules, self.lock = rules, threading.Lock()
-        self.tree, self.paused, self.names = tree(), False, {ID: "box"}
-        self.streams, self.used, self.log, self.events = [], {}, [], b""
+        self.tree, self.paused, self.names = tree(), set(), {ID: "box"}
+        self.armed, self.replaced = True, None
+        self.streams, self.log, self.events = [], [], b""
         self.lacks, self.denies, self.cuts, self.execs = set(), False, False, {}
 
     def inspect(self, id_):
-        state = "paused" if self.paused else "running"
+        paused = id_ in self.paused
+        state = "paused" if paused else "running"
         return {"Id": id_, "Name": "/" + self.names[id_], "Image": "sha256:" + "cd" * 32, "Created": "2026-01-01T00:00:00.5Z",
-                "State": {"Status": state, "Running": True, "Paused": self.paused, "Pid": 0, "ExitCode": 0},
+                "State": {"Status": state, "Running": True, "Paused": paused, "Pid": 0, "ExitCode": 0},
                 "Config": {"User": "1000:1000", "WorkingDir": "/work", "Image": "test", "Labels": self.labels(), "Env": None},
                 "HostConfig": {"NetworkMode": "none"}, "Mounts": []}
 
@@ -47,7 +55,7 @@ class Engine:
         return {"sbxfs.version": "1", "sbxfs.workdir": "/work", "sbxfs.outputs": '["out/"]', "sbxfs.in": "in"}
 
     def row(self, id_):
-        return {"Id": id_, "Names": ["/" + self.names[id_]], "Image": "test", "State": "paused" if self.paused else "running",
+        return {"Id": id_, "Names": ["/" + self.names[id_]], "Image": "test", "State": "paused" if id_ in self.paused else "running",
                 "Created": MTIME, "Labels": self.labels()}
 
     def event(self, action, id_):
@@ -63,14 +71,36 @@ class Engine:
             except OSError:
                 self.streams.remove(stream)
 
+    def create(self, name):
+        made = "%064x" % (len(self.names) + 1000)
+        self.names[made] = name
+        self.event("create", made)
+
+    def destroy(self, name):
+        gone = next(id_ for id_, known in self.names.items() if known == name)
+        self.event("destroy", gone)
+        del self.names[gone]
+        self.paused.discard(gone)
+
+    def end_streams(self):
+        for stream in self.streams:
+            stream.shutdown(socket.SHUT_RDWR)
+        self.streams.clear()
+
     def replace(self):
-        """Restarted with other containers: streams end, and what had this name is gone for another of the same name."""
-        with self.lock:
-            self.names = {"cd" * 32: "box"}
-            self.tree, self.paused = tree(), False
-            for stream in self.streams:
-                stream.shutdown(socket.SHUT_RDWR)
-            self.streams.clear()
+        """Restarted with other containers: streams end, and what had this name is gone for another of the same name, whose file has
+        the same size and time and other bytes."""
+        self.names = {"cd" * 32: "box"}
+        self.tree, self.paused = tree(b"HELLO, SANDBOX\n"), set()
+        self.replaced = self.told_tree()
+        self.end_streams()
+
+    def told_tree(self):
+        return {path: node.told() for path, node in self.tree.items()}
+
+    def told(self):
+        return {"tree": self.told_tree(), "replaced": self.replaced, "names": sorted(self.names.values()), "paused": bool(self.paused),
+                "rules": [rule.told() for rule in self.rules]}
 
     def archive(self, path):
         out, node, base = io.BytesIO(), self.tree[path], os.path.basename(path) or "/"
@@ -119,8 +149,8 @@ class Engine:
             for entry in tar:
                 path = os.path.normpath(os.path.join(base, entry.name))
                 node = Node("dir" if entry.isdir() else "file", tar.extractfile(entry).read() if entry.isfile() else b"", entry.mode)
-                node.mtime = int(entry.mtime)
-                node.nanos = round((entry.mtime - int(entry.mtime)) * 1e6) * 1000  # a float tells no more
+                seconds, part = divmod(decimal.Decimal(entry.pax_headers.get("mtime", int(entry.mtime))), 1)
+                node.mtime, node.nanos, node.uid = int(seconds), int(part * 10**9), entry.uid
                 self.tree[path] = node
 
 
