@@ -57,10 +57,10 @@ def wanted_tree(made, tree, after):
     elif op == "mkdir":
         tree[path] = {"kind": "dir", "mode": 0o755, "size": 0, "sha256": hashlib.sha256(b"").hexdigest(), "uid": 1000, "target": "",
                       "mtime": new.get("mtime"), "ns": new.get("ns")}
-    elif op == "chmod":
+    elif op == "chmod" and path in tree:
         tree[path] = dict(tree[path], mode=tree[path]["mode"] ^ 0o040)
-    elif op == "utimens":  # to which one: `seen` says the same
-        tree[path] = dict(tree[path], mtime=tree[path]["mtime"] + 1, ns=new["ns"])
+    elif op == "utimens" and path in tree:  # to which one: `seen` says the same
+        tree[path] = dict(tree[path], mtime=tree[path]["mtime"] + 1, ns=new.get("ns"))
     elif op == "remove":
         tree.pop(path, None)
     elif op == "rename" and path in tree:
@@ -69,7 +69,7 @@ def wanted_tree(made, tree, after):
 
 
 def left_right(made, result, before, after, may_land=False):
-    """The tree after an operation. may_land: a mount keeps what could not be sent, and sends it again on its own."""
+    """The tree after an operation. may_land: a mount keeps what could not be sent, and sends it again on its own; to that sandbox."""
     was, now = dict(before["tree"]), dict(after["tree"])
     if after["replaced"] and before["replaced"] != after["replaced"]:
         was = dict(after["replaced"])
@@ -77,7 +77,7 @@ def left_right(made, result, before, after, may_land=False):
         was[path] = now[path] = None
     wanted = [wanted_tree(made, was, now)] if result in ("OK", "CUT") else [was]
     if result not in ("OK", "CUT"):
-        wanted += [wanted_tree(made, was, now)] * may_land
+        wanted += [wanted_tree(made, was, now)] * (may_land and not after["replaced"])
         for path in made.leaves:
             was["/work/" + path] = now["/work/" + path] = None
     for path, rewritten in (("/work/" + (made.op + [""])[1], p["fault"] == ["rewrite"]) for p in made.parts):

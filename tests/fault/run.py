@@ -1,5 +1,5 @@
 """Runs the scenarios; see scenario.py. One verdict a scenario and way with what was answered, then the counts."""
-import glob, multiprocessing, os, shutil, sys, tempfile
+import glob, multiprocessing, os, shutil, sys, tempfile, traceback
 
 import checks, scenario, way_library, way_mount
 from process import HERE, SLOW, WRAP
@@ -26,8 +26,8 @@ def one_way(made, way, parameters):
     directory = tempfile.mkdtemp(prefix="sbxfs-fault.", dir="/var/tmp")
     try:
         return WAYS[way](made, parameters, directory, build, patience_ms(made), MEMORY_MB)
-    except OSError as failure:  # of ours: the engine's process, or a file
-        return repr(failure), None
+    except Exception as failure:  # a bug of the test, or an engine that did not start: a failure of this scenario only
+        return f"{traceback.format_tb(failure.__traceback__)[-1]!r} {failure!r}", None
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 

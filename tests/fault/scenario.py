@@ -63,6 +63,10 @@ class Scenario:
         self.op, self.expect, self.then, self.deadline, self.every = None, None, ["OK"], 2000, None
         self.through_library, self.through_mount = True, False
 
+    @property
+    def restarts(self):
+        return any(part["fault"][0] in ("replace", "restart") for part in self.parts)
+
     def rules(self, parameters):
         return [Rule(p["match"], p["times"], p["after"], NEVER if p["never"] else fault_of(p["fault"], parameters)) for p in self.parts]
 

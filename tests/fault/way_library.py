@@ -27,7 +27,8 @@ def run(made, parameters, directory, build, deadline_ms, memory_mb):
                 errors.seek(0)
                 return f"the driver ended with {driver.wait()}: {errors.read()[-300:]!r}", states[-1]
             answers.append(json.loads(line))
-            states.append(engine.state())
+            # A restart may come with the resume that ends the first operation's window.
+            states.append(engine.settled() if made.restarts else engine.state())
             why = judge(made, answers, states, engine, deadline_ms)
             if why:
                 return why, states[-1]
