@@ -193,6 +193,8 @@ static int read_outside(struct reading *reading, const struct sbx_call *call, st
 	reading->spool = open_spool(err);
 	if (reading->spool < 0)
 		return reading->spool;
+	/* Not in the walk's lingering window: the resume would wait for the whole transfer. */
+	sbx_windows_rest(reading->plane->windows);
 	int result = get(reading, spool, call, err);
 	return result ? result : sbx_walk_run(reading->plane, "read", verify, reading, call, err);
 }

@@ -11,6 +11,8 @@ from model import ID, Engine, Node
 
 EDITS = ("body", "stat", "header", "cut", "cut-chunked")  # these may leave an answer as it was, and count when they did not
 
+NOT_NOW = ("status", 500, b'{"message":"this is not the state for it"}\n', "application/json")
+
 
 def remove_lock_files():
     """Of this engine's windows: what a cleaner of the directory does."""
@@ -84,6 +86,8 @@ class Connection(threading.Thread):
             if fault[0] == "restart":
                 return self.reset()
         body = self.file.read(int(headers.get("content-length", 0)))
+        if fault[0] == "needs" and bool(self.engine.paused) != (fault[1] == "paused"):
+            fault = NOT_NOW
         if fault[0] == "status":  # refused: nothing is done
             status, extra, payload = 200, {}, b""
         else:

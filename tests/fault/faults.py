@@ -156,6 +156,8 @@ def fault_of(words, parameters):
         return (name,)
     if name in ("cut", "cut-chunked", "stall", "part"):
         return (name, int(rest[0]))
+    if name == "needs":  # paused, running: else it is refused
+        return (name, rest[0])
     if name in ("slow", "end"):
         return (name, float(rest[0]))
     if name == "pace":  # MB/s and MiB: what the file is said to have elsewhere
