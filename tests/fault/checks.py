@@ -20,9 +20,16 @@ def differs(what, seen, node):
     return f"{what} is seen with {', '.join(wrong)}" if wrong else ""
 
 
-def seen_right(made, result, seen, state, content):
-    """What an operation that succeeded saw; of a read that failed, that what it gave is where the file begins.
-    content: gives a path's bytes."""
+def seen_right(made, result, seen, before, after, content):
+    """What an operation saw, by the state after it; what it began before the engine was replaced, by that of before, too."""
+    why = sees(made, result, seen, after, content)
+    if not why or before["replaced"] == after["replaced"]:
+        return why
+    return sees(made, result, seen, before, content)
+
+
+def sees(made, result, seen, state, content):
+    """What one that succeeded saw; of a read that failed, that what it gave is where the file begins. content: gives a path's bytes."""
     op, path = made.op[0], posixpath.normpath("/work/" + (made.op + [""])[1])
     if op == "read" and result != "OK" and seen.get("bytes"):
         start = hashlib.sha256(content(path)[:seen["bytes"]]).hexdigest()

@@ -27,15 +27,15 @@ def run(made, parameters, directory, build, deadline_ms, memory_mb):
                 errors.seek(0)
                 return f"the driver ended with {driver.wait()}: {errors.read()[-300:]!r}", states[-1]
             answers.append(json.loads(line))
-            # A restart may come with the resume that ends the first operation's window.
-            states.append(engine.settled() if made.restarts else engine.state())
+            states.append(engine.state())
             why = judge(made, answers, states, engine, deadline_ms)
             if why:
                 return why, states[-1]
             memory = peak_mb(driver)
             if turn == 0 and made.between:
                 engine.ask(made.between)
-                states[-1] = engine.state()
+            if turn == 0 and (made.between or made.restarts):  # which may come with the resume that ends the window
+                states[-1] = engine.settled()
             driver.stdin.write(b"\n")
             driver.stdin.flush()
         status = driver.wait(30 * SLOW)
@@ -71,6 +71,6 @@ def judge(made, answers, states, engine, deadline_ms):
             why = why or f"{answer['seen']['bytes']} bytes were handed out before it failed"
     if after:
         content = lambda path: engine.ask("content?path=" + path)
-        why = why or checks.seen_right(made, answer["result"], answer["seen"], after, content)
+        why = why or checks.seen_right(made, answer["result"], answer["seen"], before, after, content)
         why = why or checks.left_right(made, answer["result"], before, after)
     return f"{why} ({answer['message']})" if why else ""

@@ -77,7 +77,7 @@ def turns(made, engine, mount, deadline_ms):
     results, wait, states = [], 4 * SLOW, None
     for turn in range(2):
         states = [states and states[1], engine.state()]
-        why = checks.left_right(made, "some time", *states, may_land=made.op[0] == "put") if states[0] and states[1] else ""
+        why = checks.left_right(made, "some time", *states, may_land=made.op[0] == "put") if all(states) else ""
         states = states[1:]
         swap = made.swap and turn == 0 and (lambda: engine.ask("swap?path=" + made.swap))
         (result, seen), _ = bounded(lambda: operate(mount.path, made.op, engine, wait, swap), deadline_ms / 1000 + 8)
@@ -87,7 +87,7 @@ def turns(made, engine, mount, deadline_ms):
             return f"the daemon ended with {mount.daemon.returncode}: {mount.last_words()}"
         why = why or checks.one_of("then" if turn else "first", result, (made.mount_then or made.then) if turn else (made.mount_expect or made.expect))
         if states[1]:
-            why = why or checks.seen_right(made, result, seen, states[1], lambda path: engine.ask("content?path=" + path))
+            why = why or checks.seen_right(made, result, seen, *states, lambda path: engine.ask("content?path=" + path))
             why = why or checks.left_right(made, result, *states, may_land=made.op[0] == "put")
         why = why or wrong_reason(made, mount, result)
         if turn == 0:
