@@ -8,15 +8,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static void opened(const char *engine_says, const char *wish, const char *spoken, int result,
-	const char *sentence)
+/* accepts: whether a request in the version meant is answered with 200. */
+static void opened_by(const char *engine_says, bool accepts, const char *wish, const char *spoken,
+	int result, const char *sentence)
 {
 	char ping[128];
 	(void)snprintf(ping, sizeof(ping),
 		"HTTP/1.1 200 OK\r\nApi-Version: %s\r\nContent-Length: 2\r\n\r\nOK",
 		engine_says); /* short enough */
 	/* A newer engine is asked once more, in the version meant. */
-	const char *const answers[] = { ping, ping };
+	static const char refusal[] = "HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\nno";
+	const char *const answers[] = { ping, accepts ? ping : refusal };
 	struct scripted_server server = { .hold = true };
 	struct sbx_endpoint endpoint;
 	struct sbx_engine *engine = NULL;
@@ -43,6 +45,12 @@ static void opened(const char *engine_says, const char *wish, const char *spoken
 	directory_leave();
 }
 
+static void opened(const char *engine_says, const char *wish, const char *spoken, int result,
+	const char *sentence)
+{
+	opened_by(engine_says, true, wish, spoken, result, sentence);
+}
+
 START_TEST(the_newest_that_all_know)
 {
 	opened("1.41", NULL, "1.41", 0, NULL);
@@ -65,4 +73,13 @@ START_TEST(what_one_does_not_know_is_refused)
 }
 END_TEST
 
-UNIT_MAIN("api_version", the_newest_that_all_know, what_one_does_not_know_is_refused)
+START_TEST(an_engine_that_has_dropped_our_version_is_too_new)
+{
+	opened_by("1.52", false, NULL, NULL, -EOPNOTSUPP,
+		"is too new: it speaks API 1.52 and no longer 1.41, the newest that sbxfs knows");
+	opened_by("1.52", false, "1.40", NULL, -EOPNOTSUPP, "is too new");
+}
+END_TEST
+
+UNIT_MAIN("api_version", the_newest_that_all_know, what_one_does_not_know_is_refused,
+	an_engine_that_has_dropped_our_version_is_too_new)
