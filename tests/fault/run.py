@@ -8,7 +8,6 @@ WAYS = {scenario.LIBRARY: way_library.run, scenario.MOUNT: way_mount.run}
 build, step, chosen = os.path.abspath(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 counts = {"ok": 0, "FAIL": 0, "skip": 0}
 WHOLE = 1 << 30  # an offset behind the end of every answer
-MEMORY_MB = 0
 
 
 def verdict(word, name, why=""):
@@ -23,9 +22,10 @@ def patience_ms(made):
 
 def one_way(made, way, parameters):
     """Results or what was wrong, in a directory of its own; and the engine's last state."""
+    memory_mb = made.memory if SLOW == 1 and not WRAP else None  # a sanitizer's and valgrind's own is not ours
     directory = tempfile.mkdtemp(prefix="sbxfs-fault.", dir="/var/tmp")
     try:
-        return WAYS[way](made, parameters, directory, build, patience_ms(made), MEMORY_MB)
+        return WAYS[way](made, parameters, directory, build, patience_ms(made), memory_mb)
     except Exception as failure:  # a bug of the test, or an engine that did not start: a failure of this scenario only
         return f"{traceback.format_tb(failure.__traceback__)[-1]!r} {failure!r}", None
     finally:

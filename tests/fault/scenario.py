@@ -33,6 +33,7 @@
   command ls 8                also by the command: its exit code, and one line that contains what `says` says
   most archive_gets 1         of the mount's counters (.sbxfs/stats.json): no more than this
   audit 1                     so many lines the first operation adds to the audit, either way
+  memory 20                   in MB, at most, that the driver or the daemon may have had at its highest (default 20)
   deadline 2000               of the operation, in ms (default 2000)
 """
 import os, shlex
@@ -58,7 +59,7 @@ class Scenario:
         self.path, self.parts, self.sets = path, [], []
         self.paused, self.late, self.most, self.guest, self.files = False, False, [], [], []
         self.swap, self.audit, self.between, self.option, self.says, self.gives = None, None, None, None, None, None
-        self.leaves, self.command = [], None
+        self.leaves, self.command, self.memory = [], None, 20
         self.sandboxes, self.mount_expect, self.mount_then, self.mount_options, self.reason = 1, [], [], [], None
         self.op, self.expect, self.then, self.deadline, self.every = None, None, ["OK"], 2000, None
         self.through_library, self.through_mount = True, False
@@ -121,7 +122,7 @@ def word(made, key, rest):
         made.swap = "/work/" + rest[0]
     elif key in ("paused", "late"):
         setattr(made, key, True)
-    elif key in ("sandboxes", "deadline", "audit", "gives"):
+    elif key in ("sandboxes", "deadline", "audit", "gives", "memory"):
         setattr(made, key, int(rest[0]))
     elif key in ("between", "option"):
         setattr(made, key, rest[0])

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "unit.h"
 
+#include <errno.h>
 #include <string.h>
 
 START_TEST(what_moves_a_terminal_is_printed_escaped)
@@ -67,5 +68,36 @@ START_TEST(bytes_of_any_kind_are_kept)
 }
 END_TEST
 
+/* Lists in lists, so many, around a string that holds brackets. */
+static cJSON *nested(size_t depth, unsigned bound, struct sbx_error *err)
+{
+	cleanup_free char *open = sbx_alloc(depth + 1);
+	cleanup_free char *close = sbx_alloc(depth + 1);
+	memset(open, '[', depth);
+	memset(close, ']', depth);
+	cleanup_free char *text = sbx_printf("%s\"[[\\\"[\"%s", open, close);
+	return sbx_json_parse(text, strlen(text), bound, "an answer", err);
+}
+
+START_TEST(the_depth_has_a_bound)
+{
+	static const struct {
+		size_t depth;
+		unsigned bound;
+		bool taken;
+	} rows[] = { { 64, 0, true }, { 65, 0, false }, { 16, 16, true }, { 17, 16, false },
+		{ 1000000, 0, false } };
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sbx_error err = SBX_ERROR_INIT;
+		cleanup_json cJSON *json = nested(rows[i].depth, rows[i].bound, &err);
+		ck_assert_int_eq(json != NULL, rows[i].taken);
+		if (!json)
+			ck_assert_str_eq(err.message, "an answer: the JSON is nested too deeply");
+		ck_assert_int_eq(err.errnum, json ? 0 : EIO);
+	}
+}
+END_TEST
+
 UNIT_MAIN("json", what_moves_a_terminal_is_printed_escaped,
-	bytes_that_are_no_text_do_not_spoil_a_document, bytes_of_any_kind_are_kept)
+	bytes_that_are_no_text_do_not_spoil_a_document, bytes_of_any_kind_are_kept,
+	the_depth_has_a_bound)
