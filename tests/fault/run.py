@@ -1,10 +1,10 @@
 """Runs the scenarios; see scenario.py. One verdict a scenario and way with what was answered, then the counts."""
 import glob, multiprocessing, os, shutil, sys, tempfile, traceback
 
-import checks, scenario, way_library, way_mount
+import checks, scenario, way_command, way_library, way_mount
 from process import HERE, SLOW, WRAP
 
-WAYS = {scenario.LIBRARY: way_library.run, scenario.MOUNT: way_mount.run}
+WAYS = {scenario.LIBRARY: way_library.run, scenario.MOUNT: way_mount.run, scenario.COMMAND: way_command.run}
 build, step, chosen = os.path.abspath(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 counts = {"ok": 0, "FAIL": 0, "skip": 0}
 WHOLE = 1 << 30  # an offset behind the end of every answer
@@ -65,6 +65,8 @@ def jobs(path, length):
     if made.through_library:
         for parameters in instances:
             yield path, scenario.LIBRARY, parameters
+    if made.command:
+        yield path, scenario.COMMAND, instances[0]
     if made.through_mount:
         yield path, scenario.MOUNT, instances[0]
 

@@ -40,7 +40,7 @@ import os, shlex
 
 from faults import BODIES, EVENTS, STATS, TARS, Rule, fault_of, tar_of  # the fuzz corpus takes the tables from here
 
-LIBRARY, MOUNT = "library", "mount"
+LIBRARY, MOUNT, COMMAND = "library", "mount", "command"
 BOTH = (LIBRARY, MOUNT)
 OPS = {  # and what each is done through
     **dict.fromkeys(("stat", "list", "read", "put", "chmod", "utimens", "remove", "mkdir"), BOTH),
