@@ -236,10 +236,13 @@ static void clean_up(struct sbx_plane_archive *plane, struct sbx_put_plan *plan)
 	struct sbx_call call = sbx_call_within(CLEAN_UP_MS, NULL);
 	struct sbx_put_item *items[CLEAN_UP_PATHS];
 	size_t count = 0;
+	bool there = sbx_engine_reachable(plane->engine); /* else nobody is kept waiting for it */
 	for (size_t i = 0; i < plan->send_count; i++) {
 		struct sbx_put_item *item = plan->sends[i].item;
 		if (item->type == SBX_TYPE_FILE && plan->sends[i].existed)
 			note_left(plane, item, "it replaced a file that was there");
+		else if (item->type == SBX_TYPE_FILE && !there)
+			note_left(plane, item, "the engine is gone");
 		else if (item->type == SBX_TYPE_FILE)
 			items[count++] = item;
 		if (count == CLEAN_UP_PATHS) {
