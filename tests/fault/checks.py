@@ -6,6 +6,14 @@ def one_of(what, got, wanted):
     return "" if got in wanted or wanted == ["-"] else f"{what} gave {got}, wanted {' or '.join(wanted)}"
 
 
+def in_time(made, result, ms, deadline_ms, late_ms, share=1.0):
+    """A timeout comes at the deadline. Where none is expected that is five times the scenario's, of which a share must do."""
+    if result == "ETIMEDOUT" and ms < deadline_ms * 0.9:
+        return f"timed out after {ms:.0f} ms, the deadline is {deadline_ms}"
+    most = deadline_ms if "ETIMEDOUT" in made.expect + made.mount_expect else deadline_ms * share
+    return f"took {ms:.0f} ms, at most {most + late_ms:.0f}" if ms > most + late_ms else ""
+
+
 def children(tree, path):
     return {posixpath.basename(p): node for p, node in tree.items() if p != path and posixpath.dirname(p) == path}
 

@@ -190,7 +190,9 @@ class Connection(threading.Thread):
             data = b""
         elif chunked:
             head.append("Transfer-Encoding: chunked")
-            data = b"".join(b"%x\r\n%s\r\n" % (len(payload[i:i + 700]), payload[i:i + 700]) for i in range(0, len(payload), 700))
+            size = 700 if len(payload) < 100000 else 32768
+            parts = [payload[i:i + size] for i in range(0, len(payload), size)]
+            data = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts)
             data += b"" if fault[0] == "endless" else b"0\r\n\r\n"
         else:
             if not any(h.lower().startswith("content-length") for h in head):

@@ -77,7 +77,7 @@ def main():
     paths = chosen or sorted(glob.glob(os.path.join(HERE, "scenarios", "*")))
     for path in paths:
         scenario.load(path)  # what cannot be read is told before anything runs
-    with multiprocessing.Pool(2 if WRAP else 6) as pool:  # they mostly wait
+    with multiprocessing.Pool(2 if WRAP else 8) as pool:  # they mostly wait
         todo = []
         for path, length in zip(paths, pool.map(measured, paths)):
             if isinstance(length, str):

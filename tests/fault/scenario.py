@@ -13,7 +13,7 @@
   sandboxes 1000              how many there are (1)
   paused                      by somebody else, from the start; then the sandbox must stay so, else it must run at the end
   set out/f size 99999999999  changes a node of the tree
-  file in/big 2000000         another one, of so many bytes, and its directory
+  file in/big 1200000         another one, of so many bytes, and its directory
   guest lacks chmod touch     commands that its image does not have
   guest denies                what they are asked for
   guest cuts                  the fraction of a second: its touch takes none

@@ -65,8 +65,7 @@ def judge(made, answers, states, engine, deadline_ms):
             why = why or checks.one_of("the audit's lines", answer["audits"], [made.audit])
         if made.says and made.says not in answer["message"]:
             why = why or f"the sentence does not say {made.says!r}"
-        if answer["ms"] > deadline_ms + 3000:
-            why = why or f"took {answer['ms']} ms, the deadline is {deadline_ms}"
+        why = why or checks.in_time(made, answer["result"], answer["ms"], deadline_ms, 500 * SLOW, 0.4)
         if made.gives is not None and answer["seen"].get("bytes", 0) > made.gives:
             why = why or f"{answer['seen']['bytes']} bytes were handed out before it failed"
     if after:
