@@ -16,6 +16,7 @@
 
 #include "base/confine.h"
 #include "files/window.h"
+#include "sandbox/list_around.h"
 #include "transport/endpoint_files.h"
 
 #include <fcntl.h>
@@ -189,6 +190,18 @@ static int start_threads(struct mount *mount, struct sbx_error *err)
 		fs->engine, mount->options.rules, &listener, &call, &fs->inventory, err);
 }
 
+/* Between the mount and the first answer to the kernel everybody who looks at the directory that it
+ * is in waits: an engine that does not list is found out before. */
+static int list_once(struct mount *mount, struct sbx_error *err)
+{
+	struct sbx_call call = sbx_call_within(START_MS, NULL);
+	struct sbx_container_list rows = { 0 };
+	struct sbx_unanswered unanswered;
+	int rc = sbx_list_around(mount->fs.engine, NULL, &call, &rows, &unanswered, err);
+	sbx_container_list_finish(&rows);
+	return rc;
+}
+
 static int start(struct mount *mount, struct sbx_error *err)
 {
 	struct sbx_fs *fs = &mount->fs;
@@ -201,6 +214,8 @@ static int start(struct mount *mount, struct sbx_error *err)
 	int rc = open_engine(mount, err);
 	if (!rc)
 		rc = open_caches(mount, err);
+	if (!rc)
+		rc = list_once(mount, err);
 	if (!rc)
 		rc = sbx_loop_create(fs, &fs->loop, err);
 	if (rc)

@@ -305,3 +305,22 @@ test_a_killed_guardian_leaves_nobody_frozen() {
 	mount_up
 	same 'the next mount' "$(cat "$(box a)/out/y")" text
 }
+
+# Until an engine lists, nobody who looks at the directory around the mount point meets a mount that does not answer.
+test_a_stalled_engine_is_met_by_nobody_else() {
+	proxy_up
+	proxy_stall containers/json
+	"$SBXFS" mount "$MNT" -f </dev/null >>"$SBXFS_TEST_DIR/mount.log" 2>&1 &
+	MOUNT_PID=$!
+	local looks
+	for looks in 1 2 3 4; do
+		sleep 1
+		timeout -k 1 3 stat "$MNT" >/dev/null || fail "look $looks at the mount point hangs"
+		timeout -k 1 3 df "$MNT" >/dev/null || fail "df hangs, look $looks"
+	done
+	kill -0 $MOUNT_PID || fail 'premise: it waits for the engine'
+	proxy_flow
+	wait_for 20 grep -qF " $MNT fuse" /proc/mounts
+	wait_for 10 stat "$MNT/.sbxfs/stats.json"
+	mount_down
+}
