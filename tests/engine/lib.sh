@@ -158,7 +158,8 @@ proxy_up() {
 	export DOCKER_HOST=unix://$PROXY_SOCKET
 	wait_for 20 test -S "$PROXY_SOCKET"
 }
-# proxy_stall TEXT…: holds every connection whose latest request has one of these in it, until proxy_flow.
+# proxy_stall TEXT…: holds every connection whose latest request has one of these in it, until proxy_flow. What was asked for is
+# in stall.requests.
 proxy_stall() { printf '%s\n' "$@" >"$SBXFS_TEST_DIR/stall.new"; mv "$SBXFS_TEST_DIR/stall.new" "$SBXFS_TEST_DIR/stall"; }
 # proxy_held REGEX: a request that was held.
 proxy_held() { grep -qE "$1" "$SBXFS_TEST_DIR/stall.held"; }

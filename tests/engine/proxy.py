@@ -4,9 +4,9 @@ While the file STALL exists, a connection whose bytes to the engine contain one 
 either way, and STALL.held gets the request's first line. While the file STALL.cut exists, which holds a number of bytes,
 an upload is cut off after so many, and the file's second number, of uploads to cut, counts down. While the file
 STALL.lose exists, the answers to requests that contain one of its lines are lost: the connection ends, and STALL.lost
-gets a line. While the file STALL.refuse exists, a request that contains one of its lines is answered
-with 500 by us and the engine never sees it. A * in a line stands for a part of a line of the request. The engine itself is untouched.
-With GID the socket belongs to that group, mode 0660.
+gets a line. While the file STALL.refuse exists, a request that contains one of its lines is answered with 500 by us and
+the engine never sees it. A * in a line stands for a part of a line of the request. The first line of every request is in
+STALL.requests. The engine itself is untouched. With GID the socket belongs to that group, mode 0660.
 """
 import os
 import re
@@ -57,6 +57,9 @@ class Connection:
     def passes(self, data, outgoing):
         if outgoing:
             begins = REQUEST.match(data)
+            if begins:
+                with open(STALL + ".requests", "ab") as requests:
+                    requests.write(data.split(b"\r\n")[0] + b"\n")
             self.seen = data[:8192] if begins else (self.seen + data)[-8192:]
             self.start, self.sent = (data[:5], len(data)) if begins else (self.start, self.sent + len(data))
             if cut(self.start, self.sent):

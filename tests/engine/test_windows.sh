@@ -271,3 +271,24 @@ while time.monotonic() < until or not (good and refused):
 print("measured: reads right=%d refused=%d" % (good, refused))
 sys.exit(0 if good and refused else "nothing was read, or nothing refused")' "$(box a)/out/large" "$(guest_root a)/work/slowly" </dev/null
 }
+
+# Where the engine cannot pause a running sandbox nothing of it is read, info.json says why and names what does without, and with
+# that it is read. An exited one needs no pause.
+test_an_engine_that_cannot_pause_says_so() {
+	proxy_up
+	files_start 1
+	proxy_refuse /pause
+	mount_up
+	expect_errno EOPNOTSUPP read "$(box a)/out/f1"
+	has reason "$(info a .freeze.reason)" 'freezer not mounted'
+	has remedy "$(info a .freeze.reason)" freeze=never
+	mount_down
+	mount_up -o freeze=never
+	same bytes "$(cat "$(box a)/out/f1")" 1
+	same reason "$(info a .freeze.reason)" null
+	mount_down
+	d kill "$(full a)" >/dev/null
+	mount_up
+	same 'of an exited one' "$(cat "$(box a)/out/f1")" 1
+	mount_down
+}
