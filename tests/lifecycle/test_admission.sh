@@ -98,6 +98,34 @@ test_require_rootless_and_userns() {
 		liar_down
 	done
 }
+# AIR-13, MAF-09, MAF-10: an engine that does not describe itself is not taken for what was required: it says 500, or
+# nothing until the time is over, and nothing is made, pulled or started.
+test_what_cannot_be_read_is_no_yes() {
+	local option status
+	make a
+	d kill "$(full a)" >/dev/null
+	proxy_up
+	for option in --require-rootless --require-userns '--require-os posix'; do
+		proxy_refuse '/info'
+		for name in x a; do
+			# shellcheck disable=SC2086 # words
+			expect_exit 11 sbxfs create --name "$(full $name)" --scope "$PREFIX" --image "$IMAGE" $option
+			one_sentence
+			says 'cannot be read'
+		done
+		proxy_serve
+		proxy_stall '/info'
+		status=0
+		# shellcheck disable=SC2086 # words
+		ERR=$(sbxfs create --name "$(full x)" --scope "$PREFIX" --image "$IMAGE" --timeout 2 $option 2>&1 >/dev/null) || status=$?
+		same "exit code, $option stalled" "$status" 9
+		one_sentence
+		says 'cannot be read'
+		proxy_flow
+		same "left by $option" "$(ours | wc -l) $(state_of a)" '1 exited'
+	done
+}
+
 # AIR-13, MAF-24: asked of a sandbox that runs already as of one to be made, and it is left as it was.
 test_required_of_a_running_one_too() {
 	make a
