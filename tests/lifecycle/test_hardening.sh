@@ -46,13 +46,19 @@ test_set_user_id_gives_nothing() {
 # AIR-10: values reach the cgroup, and are kept.
 test_ceilings_are_kept() {
 	make a --memory 32m --cpus 0.5 --pids-limit 20
-	local groups memory cpu
+	local groups memory cpu group quota
 	groups=/proc/$(guest_pid a)/cgroup
 	memory=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory://p' "$groups")
 	cpu=/sys/fs/cgroup/cpu$(sed -n 's/^[0-9]*:[^:]*\bcpu\b[^:]*://p' "$groups")
 	if [ -e "$memory/memory.limit_in_bytes" ]; then
 		same memory "$(cat "$memory/memory.limit_in_bytes")" 33554432
-		[ ! -e "$cpu/cpu.cfs_quota_us" ] || same cpu "$(($(cat "$cpu/cpu.cfs_quota_us") * 1000 / $(cat "$cpu/cpu.cfs_period_us")))" 500
+		same cpu "$(($(cat "$cpu/cpu.cfs_quota_us") * 1000 / $(cat "$cpu/cpu.cfs_period_us")))" 500
+		same pids "$(cat "/sys/fs/cgroup/pids$(sed -n 's/^[0-9]*:pids://p' "$groups")/pids.max")" 20
+	else # cgroup version 2
+		group=/sys/fs/cgroup$(sed -n 's/^0:://p' "$groups")
+		same 'memory and processes' "$(cat "$group/memory.max" "$group/pids.max")" $'33554432\n20'
+		quota=$(cat "$group/cpu.max")
+		same cpu "$((${quota% *} * 1000 / ${quota#* }))" 500
 	fi
 	expect_exit 137 sbxfs exec "$(full a)" -- tail /dev/zero
 	same 'the sandbox lives' "$(state_of a)" running
