@@ -38,6 +38,7 @@ struct sbx_fs_options {
 	int64_t max_in_bytes;	/* default 1 GiB */
 	int64_t max_frozen_bytes;		       /* 0: no limit */
 	unsigned linger_ms, max_hold_ms, duty_percent; /* see struct sbx_plane_limits */
+	bool insecure;				       /* as struct sbx_endpoint's */
 	bool async; /* close() does not wait for the upload; failures are in .sbxfs/pending */
 	char *staging_dir; /* NULL: $XDG_STATE_HOME/sbxfs/staging, ~/.local/state/sbxfs/staging */
 	char *temporary_names; /* patterns separated by ':' of names under in/ that stay local until

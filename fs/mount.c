@@ -71,6 +71,7 @@ static int open_engine(struct mount *mount, struct sbx_error *err)
 	int rc = sbx_endpoint_find(mount->options.engine_choice, &mount->endpoint, err);
 	if (rc)
 		return rc;
+	mount->endpoint.insecure = mount->options.insecure;
 	rc = sbx_engine_open(&mount->endpoint, &call, &mount->fs.engine, err);
 	if (rc)
 		return rc;

@@ -227,6 +227,8 @@ int sbx_fs_option(
 #define IS(word) (strcmp(key, word) == 0)
 	if (IS("engine"))
 		return set_text(&options->engine_choice, key, value, err);
+	if (IS("insecure"))
+		return set_switch(&options->insecure, key, value, err);
 	if (IS("freeze"))
 		return set_freeze(&options->freeze, key, value, err);
 	if (IS("state"))

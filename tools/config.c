@@ -1,5 +1,5 @@
-/* config.c: the config file, read with inih: [engine] url=, [mount] keys as mount options,
- * [limits], [policy], [rule NAME]. See tool.h. */
+/* config.c: the config file, read with inih: [engine] url=, insecure=, [mount] keys as mount
+ * options, [limits], [policy], [rule NAME]. See tool.h. */
 #include "tool.h"
 
 #include "../engine/base/alloc.h"
@@ -69,6 +69,17 @@ static int on_policy(struct reading *reading, const char *key, const char *value
 	return 0;
 }
 
+static int on_insecure(struct reading *reading, const char *value)
+{
+	bool yes = strcmp(value, "yes") == 0;
+	reading->tool->insecure |= yes;
+	if (yes || strcmp(value, "no") == 0)
+		return 1;
+	reading->failed = true;
+	sbx_fail(reading->err, EINVAL, "[engine] insecure wants yes or no, not '%s'", value);
+	return 0;
+}
+
 /* inih's contract: 1 goes on, 0 is an error on this line. */
 static int on_key(void *user, const char *section, const char *key, const char *value)
 {
@@ -81,6 +92,8 @@ static int on_key(void *user, const char *section, const char *key, const char *
 		return 0;
 	}
 	if (strcmp(section, "engine") == 0) {
+		if (strcmp(key, "insecure") == 0)
+			return on_insecure(reading, value);
 		if (strcmp(key, "url") != 0)
 			return unknown(reading, section, key);
 		free(tool->config_engine);

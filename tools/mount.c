@@ -40,6 +40,7 @@ static int fill(struct sbx_tool *tool, const struct sbx_list *lists, struct sbx_
 			: getenv("SBXFS_ENGINE")			    ? getenv("SBXFS_ENGINE")
 			: getenv("DOCKER_HOST") || getenv("DOCKER_CONTEXT") ? NULL
 									    : tool->config_engine);
+	options->insecure |= tool->insecure;
 	free(options->mountpoint);
 	options->mountpoint = absolute(words->items[words->count - 1]);
 	options->config_path = sbx_strdup(tool->config_path);
@@ -94,7 +95,7 @@ const struct sbx_tool_command sbx_tool_mount = {
 	"  -o max_file_bytes=SIZE,max_in_bytes=SIZE,max_frozen_bytes=SIZE\n"
 	"  -o linger_ms=N,max_hold_ms=N,duty=PERCENT   of freeze windows\n"
 	"  -o temporary_names=PATTERN:…            names under in/ that stay local until renamed\n"
-	"  -o engine=URL|CONTEXT,log_level=error|warning|info|debug\n"
+	"  -o engine=URL|CONTEXT,insecure,log_level=error|warning|info|debug\n"
 	"  -o async               close does not wait for the upload; fsync, sync and umount do\n\n"
 	"The same keys stand in the config file's [mount] section and in SBXFS_OPTIONS; the "
 	"command line wins.\n"

@@ -166,6 +166,7 @@ int sbx_tool_parse_words(struct sbx_tool *tool, int argc, char **argv,
 		{ "json", 0, SBX_OPTION_FLAG, &tool->json },
 		{ "verbose", 'v', SBX_OPTION_FLAG, &tool->verbose },
 		{ "help", 'h', SBX_OPTION_FLAG, &tool->help },
+		{ "insecure", 0, SBX_OPTION_FLAG, &tool->insecure },
 		{ "no-notice", 0, SBX_OPTION_FLAG, &tool->no_notice },
 		{ 0 },
 	};

@@ -110,6 +110,7 @@ int sbx_tool_open(struct sbx_tool *tool, bool planes, struct sbx_error *err)
 	if (rc < 0)
 		return rc;
 	tool->cancel = sbx_cancel_create();
+	endpoint.insecure = tool->insecure;
 	struct sbx_call call = sbx_call_within(10000, NULL);
 	rc = sbx_engine_open(&endpoint, &call, &tool->engine, err);
 	sbx_endpoint_finish(&endpoint);

@@ -7,6 +7,7 @@
 #include "api.h"
 
 #include "../base/alloc.h"
+#include "../base/log.h"
 #include "../base/text.h"
 
 #include <sbx/sha256.h>
@@ -167,15 +168,37 @@ int sbx_engine_ping(struct sbx_engine *engine, const struct sbx_call *call, stru
 	return result;
 }
 
+/* Whoever is in between would read and write everything, and run as root where the engine is. */
+static int check_exposed(const struct sbx_endpoint *endpoint, struct sbx_error *err)
+{
+	if (!sbx_endpoint_exposed(endpoint))
+		return 0;
+	if (!endpoint->insecure)
+		return sbx_fail(err, EPERM,
+			"the engine at %s would be reached without TLS, and anybody in between "
+			"could see and change what is sent: use https:// with DOCKER_CERT_PATH or "
+			"a forwarded socket, or say --insecure",
+			endpoint->url);
+	sbx_log(SBX_LOG_WARNING,
+		"the engine at %s is reached without TLS: anybody in between sees and changes what "
+		"is sent",
+		endpoint->url);
+	return 0;
+}
+
 int sbx_engine_open(const struct sbx_endpoint *endpoint, const struct sbx_call *call,
 	struct sbx_engine **out, struct sbx_error *err)
 {
+	*out = NULL;
+	int result = check_exposed(endpoint, err);
+	if (result)
+		return result;
 	struct sbx_engine *engine = sbx_alloc(sizeof(*engine));
 	endpoint_copy(&engine->endpoint, endpoint);
 	engine->http = sbx_http_create(endpoint);
 	make_key(engine->key, endpoint);
 	pthread_mutex_init(&engine->identity_lock, NULL);
-	int result = sbx_engine_ping(engine, call, err);
+	result = sbx_engine_ping(engine, call, err);
 	if (result) {
 		sbx_engine_close(engine);
 		engine = NULL;

@@ -6,7 +6,6 @@
 
 #include "../base/alloc.h"
 #include "../base/buffer.h"
-#include "../base/log.h"
 #include "../base/text.h"
 #include "context.h"
 
@@ -213,11 +212,5 @@ int sbx_endpoint_find(const char *choice, struct sbx_endpoint *out, struct sbx_e
 		out->api_version = sbx_strdup(version);
 	if (result)
 		sbx_endpoint_finish(out);
-	else if (sbx_endpoint_exposed(out))
-		sbx_log(SBX_LOG_WARNING,
-			"the engine at %s is reached without TLS: anybody in between sees and "
-			"changes what is sent; use https:// with DOCKER_CERT_PATH, or a forwarded "
-			"socket",
-			out->url);
 	return result;
 }

@@ -19,6 +19,7 @@ struct sbx_endpoint {
 	char *cert_path;
 	char *key_path;
 	bool tls;
+	bool insecure;	   /* the caller's: one that is exposed is opened all the same */
 	bool skip_verify;  /* the context says SkipTLSVerify; shown by doctor */
 	char *api_version; /* DOCKER_API_VERSION as it stands, or NULL: no newer one is spoken */
 	char *source; /* how it was found, for doctor: "--engine", "DOCKER_HOST", "context NAME",
@@ -32,7 +33,7 @@ int sbx_endpoint_find(const char *choice, struct sbx_endpoint *out, struct sbx_e
 void sbx_endpoint_finish(struct sbx_endpoint *endpoint);
 
 /* Over a network without TLS: whoever is in between reads and writes everything, and whoever
- * reaches the port is root there. sbx_endpoint_find warns of it in the log, doctor says it too. */
+ * reaches the port is root there. sbx_engine_open refuses it, unless insecure is set. */
 bool sbx_endpoint_exposed(const struct sbx_endpoint *endpoint);
 
 #endif

@@ -50,6 +50,44 @@ test_over_tcp() {
 	same 'an exec with input' "$(echo in and out | timeout 30 "$SBXFS" exec "$(full a)" -- cat)" 'in and out'
 }
 
+# Beyond this host without TLS whoever is in between is root there: refused before a byte is sent, however it was named, and
+# used on the caller's word alone (bug case 96).
+test_the_network_without_tls_is_refused() {
+	local engine=tcp://192.0.2.1:2375 # of the addresses kept for documentation
+	no() {
+		expect_exit 12 "$@"
+		one_sentence
+		says "${engine#tcp://}" --insecure TLS
+	}
+	sandbox_start a out/
+	no sbxfs ls --engine "$engine"
+	no sbxfs mount "$MNT" --engine "$engine"
+	DOCKER_HOST=$engine no sbxfs rm "$(full a)"
+	export DOCKER_CONFIG=$SBXFS_TEST_DIR/docker
+	(unset DOCKER_HOST; d context create far --docker "host=$engine" >/dev/null)
+	no sbxfs ls --engine far
+	printf '[engine]\ninsecure = maybe\n' >config.ini
+	expect_exit 2 sbxfs ls --config config.ini
+	printf '[engine]\nurl = %s\n' "$engine" >no.ini
+	printf '[engine]\nurl = %s\ninsecure = yes\n' "$engine" >yes.ini
+	# A network of the test's own, in which that address is the suite's engine.
+	unshare -n bash -euc '
+		ip link set lo up
+		ip addr add 192.0.2.1/32 dev lo
+		socat TCP-LISTEN:2375,bind=192.0.2.1,fork "UNIX-CONNECT:${DOCKER_HOST#unix://}" </dev/null >/dev/null 2>&1 &
+		trap "kill $!" EXIT
+		for _ in $(seq 50); do ss -Hltn | grep -q 192.0.2.1:2375 && break; sleep 0.1; done
+		unset DOCKER_HOST
+		timeout 60 "$SBXFS" ls --engine "$1" --insecure >flag 2>flag.said
+		timeout 60 "$SBXFS" ls --config yes.ini >file 2>file.said
+		! timeout 60 "$SBXFS" ls --config no.ini >none 2>none.said
+	' inside "http://${engine#tcp://}" </dev/null
+	has 'by the flag' "$(cat flag)" "$(full a)"
+	has 'by the file' "$(cat file)" "$(full a)"
+	has 'a warning' "$(cat flag.said)" 'without TLS'
+	has 'none' "$(cat none.said)" --insecure
+}
+
 test_over_tls() { # a short name: it is in the paths of the engine's sockets
 	engine_is docker20 || skip 'needs a Docker of its own'
 	local port=$((20000 + RANDOM % 10000))

@@ -71,6 +71,7 @@ START_TEST(wrong_limits_are_refused)
 		{ "[limits]\nin_out_max_file = 1\n", "in_out_max_file" },
 		{ "[limits]\nout_ = 1\n", "out_" },
 		{ "[limits]\nout_max_files = 0\n", "out_max_files" },
+		{ "[engine]\ninsecure = maybe\n", "insecure" },
 		{ "[limit]\nmax_file = 1\n", "[limit]" } };
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct sbx_error err = SBX_ERROR_INIT;

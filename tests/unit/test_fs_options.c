@@ -15,10 +15,10 @@ START_TEST(takes_what_it_knows)
 		sbx_fs_option_list(&options,
 			"allow_other,uid=7,gid=8,umask=027,state=running,attr_timeout=0.25,"
 			"cache_dir=/a\\,b,cache_budget=2g,max_file_bytes=10m,freeze=reads,"
-			"deadline=5m,log_level=debug,engine=unix:///x,async",
+			"deadline=5m,log_level=debug,engine=unix:///x,async,insecure",
 			&err),
 		0);
-	ck_assert(options.allow_other && options.async && options.state_set);
+	ck_assert(options.allow_other && options.async && options.insecure && options.state_set);
 	ck_assert_uint_eq(options.uid, 7);
 	ck_assert_uint_eq(options.gid, 8);
 	ck_assert_uint_eq(options.umask, 027);
