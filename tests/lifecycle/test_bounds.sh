@@ -56,10 +56,10 @@ test_a_kill_that_fails_is_told() {
 # (125).
 test_each_phase_is_named() {
 	echo text >note
-	run_phase() { # CODE PHASE STALLED
+	run_phase() { # CODE PHASE STALLED SECONDS
 		proxy_up
 		proxy_stall "$3"
-		run_json "$1" --timeout $((3 * SLOW)) --in note --output made --collect got -- sh -c 'echo x >made'
+		run_json "$1" --timeout $(($4 * SLOW)) --in note --output made --collect got -- sh -c 'echo x >made'
 		same 'the phase' "$(field '.error | split(": ")[0]')" "$2"
 		same "document, $2" "$(field '"\(.success) \(.exit_code) \(.error_kind)"')" "false $1 deadline"
 		[ ! -e got ] || fail 'something was delivered'
@@ -67,10 +67,10 @@ test_each_phase_is_named() {
 		export DOCKER_HOST=$ENGINE_HOST
 		none_left "$2"
 	}
-	run_phase 125 create 'POST /*/containers/create'
-	run_phase 124 create 'POST /*/start'
-	run_phase 124 inputs 'PUT /*/archive?*in'
-	run_phase 124 collect 'GET /*/archive?*made'
+	run_phase 125 create 'POST /*/containers/create' 3
+	run_phase 124 create 'POST /*/start' 3
+	run_phase 124 inputs 'PUT /*/archive?*in' 8
+	run_phase 124 collect 'GET /*/archive?*made' 8
 }
 
 # MAF-17, MAF-134: a command may be silent for longer than the transport waits for an engine, 60 s, with an input and
