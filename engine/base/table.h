@@ -9,7 +9,13 @@
 
 #include "alloc.h"
 
-#define HASH_FUNCTION HASH_FNV /* the default's switch falls through, which clang warns about */
+#include <stddef.h>
+#include <stdint.h>
+
+/* Another in each process: keys are names that a guest chooses. Thread-safe. */
+uint32_t sbx_table_hash(const void *key, size_t size);
+
+#define HASH_FUNCTION(key, size, value) ((value) = sbx_table_hash((key), (size_t)(size)))
 #define uthash_malloc(size) sbx_alloc(size)
 #define uthash_fatal(message) abort() /* sbx_alloc does not fail */
 #include <uthash.h>
