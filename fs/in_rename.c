@@ -30,7 +30,8 @@ static int check_absent(struct move *move, struct sbx_error *err)
 	int result = plane->ops->stat(plane, move->to, &move->job.call, &st, err);
 	sbx_stat_finish(&st);
 	if (!result)
-		return sbx_fail(err, EEXIST, "\"%s\" is there already", move->to);
+		return sbx_fail(err, EEXIST, "%s: \"%s\" is there already",
+			move->job.view->sandbox.container.name, move->to);
 	if (result != -ENOENT)
 		return result;
 	sbx_error_clear(err);
