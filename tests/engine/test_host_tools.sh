@@ -90,12 +90,13 @@ test_git_clone_and_commit() {
 	git -C repo add -A
 	git -C repo commit -qm first
 	git -C repo repack -adq
-	timeout -k 2 100 git clone -q --template= repo "$IN/clone" </dev/null
+	timeout -k 2 100 git clone -q repo "$IN/clone" </dev/null
 	synced
 	h git -C "$IN/clone" fsck --no-progress
 	same status "$(h git -C "$IN/clone" status --porcelain)" ''
 	landed a clone/numbers src/numbers
 	landed a clone/.git/HEAD repo/.git/HEAD
+	landed_tree a clone/.git/hooks repo/.git/hooks
 	same 'lock files left' "$(in_guest a find /work/in/clone -name '*.lock')" ''
 }
 
@@ -111,6 +112,17 @@ test_vim_saves() {
 	synced
 	same 'names left' "$(in_guest a ls -A /work/in)" "a.txt
 a.txt~"
+}
+
+# As its user has it: defaults, a swap file beside it, an undo file if any.
+test_vim_with_its_defaults() {
+	start
+	printf 'one\n' >"$IN/a.txt"
+	HOME=$SBXFS_TEST_DIR h vim -es -c 'normal otwo' -c wq "$IN/a.txt"
+	printf 'one\ntwo\n' >wanted
+	landed a a.txt wanted
+	synced
+	same 'names left' "$(in_guest a ls -A /work/in)" a.txt
 }
 
 test_sed_i() {

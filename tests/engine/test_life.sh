@@ -234,7 +234,10 @@ test_an_ordinary_user() {
 	sandbox_start a out/
 	guest_write a out/x text
 	install -m 0755 "$SBXFS" sbxfs-copy
-	mkdir home
+	mkdir home src
+	echo one >src/f
+	chmod 0644 src/f
+	chmod 0755 src
 	chown 65534:65534 home "$MNT" "$XDG_RUNTIME_DIR"
 	mknod -m 0666 fuse c 10 229
 	local env=(env -u XDG_CONFIG_HOME -u XDG_CACHE_HOME "HOME=$SBXFS_TEST_DIR/home" "SBXFS=$SBXFS_TEST_DIR/sbxfs-copy")
@@ -247,6 +250,21 @@ test_an_ordinary_user() {
 		"$@" cat "$box/out/x" >x.got
 		"$@" stat -c %u "$box/out/x" >owner.got
 		"$@" sh -c "echo hello >$box/in/note"
+		"$@" sh -ec "
+			cp -a src $box/in/
+			rsync -a src/ $box/in/rsync/
+			mkdir $box/in/tar
+			tar -cf - src | tar -xf - -C $box/in/tar
+			sed -i s/one/two/ $box/in/tar/src/f
+			vim -es -c \"normal othree\" -c wq $box/in/tar/src/f
+			git init -q $box/in/repo
+			cd $box/in/repo
+			git config user.name t
+			git config user.email t@example.invalid
+			cp $box/in/src/f .
+			git add f
+			git commit -qm first
+			test -z \"\$(git status --porcelain)\""
 		! stat "$box" 2>root.got
 		"$@" sh -c "\$SBXFS umount $top"
 		! grep -qF " $top " /proc/mounts' sh "$MNT" "$(box a)" setpriv --reuid 65534 --regid 65534 --groups 4343 "${env[@]}"
@@ -254,6 +272,9 @@ test_an_ordinary_user() {
 	same owner "$(cat owner.got)" 65534
 	has "root's stat" "$(cat root.got)" 'Permission denied'
 	same 'the guest has it' "$(in_guest a cat /work/in/note)" hello
+	same 'by cp, rsync and git' "$(in_guest a sh -c 'cd /work/in && cat src/f rsync/f repo/f | tr "\n" " "')" 'one one one '
+	same 'by tar, sed and vim' "$(in_guest a cat /work/in/tar/src/f | tr '\n' ' ')" 'two three '
+	same owners "$(in_guest a sh -c 'find /work/in -exec stat -c %u:%g {} + | sort -u')" 1000:1000
 	# Outside the group there is one sentence.
 	local status=0
 	ERR=$(in_namespace setpriv --reuid 65534 --regid 65534 --clear-groups "${env[@]}" sh -c "\$SBXFS mount $MNT" 2>&1) || status=$?

@@ -25,6 +25,31 @@ test_progress_on_a_terminal_only() {
 	lacks 'stderr of get' "$ERR" $'\r'
 }
 
+# peak_of CMD…: the most memory it took, in KiB.
+peak_of() {
+	timeout -k 2 $((100 * SLOW)) python3 -c '
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
+}
+
+test_put_takes_little_memory() {
+	start
+	head -c 200000000 /dev/zero >big
+	mkdir many
+	python3 -c '
+for i in range(10000):
+    open(f"many/{i}", "wb").write(b"x" * 1024)'
+	local each peak
+	for each in big many; do
+		peak=$(peak_of "$SBXFS" put "$(full a)" $each)
+		echo "put $each: $peak KiB"
+		[ "$peak" -le 65536 ] || fail "put $each took $peak KiB"
+	done
+	same size "$(in_guest a stat -c %s /work/in/big)" 200000000
+	same count "$(in_guest a sh -c 'ls /work/in/many | wc -l')" 10000
+}
+
 test_put_a_tree_owned_by_the_guest() {
 	start
 	mkdir -p tree/deep/er 'tree/with space'
