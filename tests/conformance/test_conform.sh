@@ -1,7 +1,7 @@
 # test_conform.sh: `sbxfs conform`, as a user runs it against their engine: every probe, through the library and a mount.
 . "$SBXFS_TOP/tests/lifecycle/life.sh"
 
-conform() { timeout -k 10 $((100 * SLOW)) "$SBXFS" conform --image sbxfs-test:latest "$@" </dev/null; }
+conform() { timeout -k 10 $((200 * SLOW)) "$SBXFS" conform --image sbxfs-test:latest "$@" </dev/null; }
 # rows JQ: the probes for which it holds, "P-01 mount", one a line.
 rows() { jq -r ".probes[] | select($1) | \"\(.probe) \(.through)\"" conform.json; }
 # What has to pass: every ID through the library, and through the mount whatever a system call exists for; running a
