@@ -9,6 +9,7 @@
 #include "labels.h"
 
 #include "../base/alloc.h"
+#include "../base/json.h"
 #include "../base/log.h"
 #include "../files/window.h"
 
@@ -66,6 +67,28 @@ static int check_pin(struct sbx_acquiring *acquiring, const struct sbx_container
 	return rc;
 }
 
+/* We ask for none, so it is the engine's default; what that is called is asked only where the name
+ * is not one of the usual. */
+static int check_runtime(struct sbx_acquiring *acquiring, const struct sbx_container *container,
+	struct sbx_error *err)
+{
+	static const char *const usual[] = { "", "oci", "runc", "crun", "io.containerd.runc.v2" };
+	const cJSON *host = sbx_json_get(container->json, "HostConfig");
+	const char *runtime = sbx_json_string(host, "Runtime");
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+		if (!runtime || strcmp(runtime, usual[i]) == 0)
+			return 0;
+	}
+	struct sbx_engine_info info = { 0 };
+	int rc = sbx_engine_info(acquiring->engine, acquiring->call, &info, err);
+	if (rc == 0 && strcmp(runtime, info.default_runtime) != 0)
+		rc = sbx_fail(err, EPERM,
+			"sandbox %s runs by the runtime '%s', which is not the engine's default",
+			acquiring->name, runtime);
+	sbx_engine_info_finish(&info);
+	return rc;
+}
+
 static int check_same(struct sbx_acquiring *acquiring, const struct sbx_container *container,
 	struct sbx_error *err)
 {
@@ -80,8 +103,11 @@ static int check_same(struct sbx_acquiring *acquiring, const struct sbx_containe
 	struct sbx_plan plan = { 0 };
 	rc = sbx_plan_make(
 		acquiring->spec, acquiring->image_known ? &acquiring->image : NULL, &plan, err);
+	plan.podman = sbx_engine_is_podman(acquiring->engine);
 	if (rc == 0)
 		rc = sbx_drift_check(&plan, container, err);
+	if (rc == 0)
+		rc = check_runtime(acquiring, container, err);
 	if (rc == 0)
 		rc = check_pin(acquiring, container, err);
 	sbx_plan_finish(&plan);

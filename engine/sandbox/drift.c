@@ -7,6 +7,7 @@
 
 #include "config_digest.h"
 #include "labels.h"
+#include "seccomp.h"
 
 #include "../base/alloc.h"
 #include "../base/buffer.h"
@@ -45,16 +46,114 @@ static bool no_new_privileges(const cJSON *host)
 	return false;
 }
 
-/* Docker prints "ALL" back, Podman the names it stands for. */
-static bool drops_all(const cJSON *host)
+static bool has_text(const cJSON *list, const char *text)
 {
-	const cJSON *dropped = sbx_json_get(host, "CapDrop"), *item;
-	cJSON_ArrayForEach(item, dropped)
+	const cJSON *item;
+	cJSON_ArrayForEach(item, list)
 	{
-		if (cJSON_IsString(item) && strcasecmp(item->valuestring, "ALL") == 0)
+		if (cJSON_IsString(item) && strcmp(item->valuestring, text) == 0)
 			return true;
 	}
-	return cJSON_GetArraySize(dropped) >= 10;
+	return false;
+}
+
+static bool asked_for(const struct sbx_spec *spec, const char *capability)
+{
+	bool asked = false;
+	for (size_t i = 0; i < spec->cap_add_count && !asked; i++) {
+		cleanup_free char *name = sbx_capability_name(spec->cap_add[i]);
+		asked = strcmp(capability, name) == 0;
+	}
+	return asked;
+}
+
+/* With or without "CAP_", as versions differ. */
+static bool drops(const cJSON *dropped, const char *capability)
+{
+	cleanup_free char *prefixed = sbx_printf("CAP_%s", capability);
+	return has_text(dropped, capability) || has_text(dropped, prefixed);
+}
+
+static bool drops_each(const cJSON *dropped, const struct sbx_spec *spec, const char *const *names)
+{
+	for (; *names; names++) {
+		if (!drops(dropped, *names) && !asked_for(spec, *names))
+			return false;
+	}
+	return true;
+}
+
+/* Docker prints "ALL" back. Podman prints what it gives by default and this one lacks: the first
+ * list with every version, the second with those, and the settings, that give more. */
+static bool drops_all(const cJSON *host, const struct sbx_plan *plan)
+{
+	static const char *const always[] = { "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL",
+		"NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT", NULL };
+	static const char *const older[] = { "AUDIT_WRITE", "MKNOD", "NET_RAW", NULL };
+	const cJSON *dropped = sbx_json_get(host, "CapDrop");
+	if (has_text(dropped, "ALL") || has_text(dropped, "all"))
+		return true;
+	if (!plan->podman || !drops_each(dropped, plan->spec, always))
+		return false;
+	bool gives_more =
+		drops(dropped, older[0]) || drops(dropped, older[1]) || drops(dropped, older[2]);
+	return !gives_more || drops_each(dropped, plan->spec, older);
+}
+
+/* Podman prints the path that it was given, of a copy that is gone: which profile it was is for the
+ * config label to tell there. */
+static bool listed(const cJSON *list, const char *option, bool podman)
+{
+	const cJSON *item;
+	cleanup_free char *text = NULL;
+	bool profile = sbx_text_has_prefix(option, "seccomp=") &&
+		       strcmp(option, "seccomp=unconfined") != 0;
+	if (!podman || !profile)
+		return sbx_security_opt_content(option, &text, NULL) == 0 && has_text(list, text);
+	cJSON_ArrayForEach(item, list)
+	{
+		if (cJSON_IsString(item) && sbx_text_has_prefix(item->valuestring, "seccomp=/"))
+			return true;
+	}
+	return false;
+}
+
+/* As a set, beside no-new-privileges: engines print back what they were sent. */
+static bool same_security(const cJSON *host, const struct sbx_plan *plan)
+{
+	const struct sbx_spec *spec = plan->spec;
+	const cJSON *list = sbx_json_get(host, "SecurityOpt"), *item;
+	size_t others = 0;
+	cJSON_ArrayForEach(item, list)
+	{
+		const char *text = cJSON_IsString(item) ? item->valuestring : "";
+		others += !sbx_text_has_prefix(text, "no-new-privileges");
+	}
+	for (size_t i = 0; i < spec->security_opt_count; i++) {
+		if (!listed(list, spec->security_opts[i], plan->podman))
+			return false;
+	}
+	return others == spec->security_opt_count;
+}
+
+/* Podman says nothing about these. */
+static bool masks(const cJSON *host, const struct sbx_plan *plan)
+{
+	static const char *const masked[] = { "/proc/kcore", "/proc/keys", "/proc/timer_list",
+		"/sys/firmware" };
+	static const char *const read_only[] = { "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
+		"/proc/sysrq-trigger" };
+	if (plan->podman)
+		return true;
+	for (size_t i = 0; i < sizeof(masked) / sizeof(masked[0]); i++) {
+		if (!has_text(sbx_json_get(host, "MaskedPaths"), masked[i]))
+			return false;
+	}
+	for (size_t i = 0; i < sizeof(read_only) / sizeof(read_only[0]); i++) {
+		if (!has_text(sbx_json_get(host, "ReadonlyPaths"), read_only[i]))
+			return false;
+	}
+	return true;
 }
 
 static bool adds_only(const cJSON *host, const struct sbx_spec *spec)
@@ -64,12 +163,7 @@ static bool adds_only(const cJSON *host, const struct sbx_spec *spec)
 	{
 		cleanup_free char *has =
 			sbx_capability_name(cJSON_IsString(item) ? item->valuestring : "?");
-		bool asked = false;
-		for (size_t i = 0; i < spec->cap_add_count && !asked; i++) {
-			cleanup_free char *name = sbx_capability_name(spec->cap_add[i]);
-			asked = strcmp(has, name) == 0;
-		}
-		if (!asked)
+		if (!asked_for(spec, has))
 			return false;
 	}
 	return true;
@@ -83,7 +177,7 @@ static bool shares(const cJSON *host, const char *key)
 			       sbx_text_has_prefix(mode, "ns:"));
 }
 
-static void confinement(const struct sbx_spec *spec, const struct sbx_container *container,
+static void confinement(const struct sbx_plan *plan, const struct sbx_container *container,
 	struct sbx_buffer *names)
 {
 	/* Not CgroupnsMode: Docker on cgroup v1 prints "host" there for everybody. */
@@ -96,13 +190,18 @@ static void confinement(const struct sbx_spec *spec, const struct sbx_container 
 		differs(names, "privileged");
 	if (!no_new_privileges(host))
 		differs(names, "no-new-privileges");
-	if (!drops_all(host))
+	if (!same_security(host, plan))
+		differs(names, "--security-opt");
+	if (!masks(host, plan))
+		differs(names, "masked paths");
+	if (!drops_all(host, plan))
 		differs(names, "cap-drop");
-	if (!adds_only(host, spec))
+	if (!adds_only(host, plan->spec))
 		differs(names, "--cap-add");
 	if (container->mount_count || !empty(host, "Binds") || !empty(host, "VolumesFrom"))
 		differs(names, "mounts");
-	if (!empty(host, "Devices") || !empty(host, "DeviceRequests"))
+	if (!empty(host, "Devices") || !empty(host, "DeviceRequests") ||
+		!empty(host, "DeviceCgroupRules"))
 		differs(names, "devices");
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
 		if (shares(host, spaces[i]))
@@ -139,7 +238,7 @@ int sbx_drift_hardening(
 	const struct sbx_plan *plan, const struct sbx_container *container, struct sbx_error *err)
 {
 	struct sbx_buffer names = { 0 };
-	confinement(plan->spec, container, &names);
+	confinement(plan, container, &names);
 	limits(plan->spec, container, &names);
 	return verdict(&names, plan->name, "is not confined by the engine as asked", err);
 }
@@ -225,7 +324,9 @@ int sbx_drift_check(
 	if (!same_outputs(plan, container))
 		differs(&names, "--output");
 	config(plan, container, &names);
-	confinement(plan->spec, container, &names);
+	if ((plan->spec->user || *plan->image_id) && strcmp(container->user, plan->user) != 0)
+		differs(&names, "--user");
+	confinement(plan, container, &names);
 	limits(plan->spec, container, &names);
 	return verdict(&names, plan->name, "exists and differs from what is asked in", err);
 }

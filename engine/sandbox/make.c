@@ -232,6 +232,7 @@ int sbx_acquiring_make(
 	struct sbx_plan plan = { 0 };
 	if (rc == 0)
 		rc = sbx_plan_make(acquiring->spec, &acquiring->image, &plan, err);
+	plan.podman = sbx_engine_is_podman(acquiring->engine);
 	acquiring->no_shell = false;
 	if (rc == 0)
 		rc = attempt(acquiring, &plan, out, err);

@@ -16,12 +16,14 @@ struct sbx_plan {
 	char *image_id;
 	char *config;	    /* the value of SBX_LABEL_CONFIG */
 	bool without_shell; /* the image has none: the keep-alive is `sleep` itself */
+	bool podman;	    /* the engine's: how it spells back what it was sent */
 };
 /* image may be NULL (it is not on the engine any more): the image's own WORKDIR, user and id are
  * then unknown and "" . Errors: as sbx_outputs_parse with the real work dir; a profile gone since
  * the check. */
 int sbx_plan_make(const struct sbx_spec *spec, const struct sbx_image *image, struct sbx_plan *out,
 	struct sbx_error *err);
+
 void sbx_plan_finish(struct sbx_plan *plan);
 
 /* The name it has or will have, malloc'd. */

@@ -212,3 +212,30 @@ test_reuse_refuses_what_differs() {
 	says "$(full stranger)"
 	same 'the stranger' "$(state_of stranger)" running
 }
+
+# MAF-17, MAF-24: labels can be copied by whoever makes a container: what they do not say is compared as well.
+test_copied_labels() {
+	local labels=() line
+	make a
+	while read -r line; do labels+=(--label "$line"); done < <(d inspect -f '{{range $k, $v := .Config.Labels}}{{$k}}={{$v}}{{"\n"}}{{end}}' "$(full a)" | grep .)
+	copy() {
+		sandbox_remove a
+		container_start a "${labels[@]}" --memory 512m --memory-swap 512m --cpus 1 --pids-limit 512 "$@"
+		rm -f "$SBXFS_TEST_DIR/pid.a"
+	}
+	looser() {
+		local part=$1
+		shift
+		copy "$@"
+		expect_exit 12 sbxfs create --name "$(full a)" --scope "$PREFIX" --image "$IMAGE"
+		one_sentence
+		says "$(full a)" "$part"
+	}
+	looser --user --user 0
+	looser --security-opt --security-opt seccomp=unconfined
+	looser devices --device-cgroup-rule 'c 1:11 r'
+	engine_is podman || looser 'masked paths' --security-opt systempaths=unconfined
+	# The premise: a copy that is the same in all that counts is taken.
+	copy --user guest
+	make a
+}

@@ -32,6 +32,11 @@ static const char podman_drop[] =
 	"[\"AUDIT_WRITE\",\"CHOWN\",\"DAC_OVERRIDE\",\"FOWNER\",\"FSETID\",\"KILL\",\"MKNOD\","
 	"\"NET_BIND_SERVICE\",\"SETFCAP\",\"SETGID\",\"SETPCAP\",\"SETUID\",\"SYS_CHROOT\"]";
 
+static const char masked[] = "[\"/proc/acpi\",\"/proc/kcore\",\"/proc/keys\","
+			     "\"/proc/timer_list\",\"/sys/firmware\"]";
+static const char read_only[] = "[\"/proc/bus\",\"/proc/fs\",\"/proc/irq\",\"/proc/sys\","
+				"\"/proc/sysrq-trigger\"]";
+
 /* As it goes over the wire: numbers are numbers again. */
 static cJSON *sent(const struct sbx_plan *plan, bool podman)
 {
@@ -48,6 +53,7 @@ static struct sbx_container created(const struct sbx_plan *plan, bool podman)
 {
 	cJSON *body = sent(plan, podman);
 	struct sbx_container container = { .image_id = sbx_strdup("sha256:1"),
+		.user = sbx_strdup(plan->user),
 		.image = sbx_strdup(podman ? "localhost/tool:1" : "tool:1"),
 		.json = body };
 	cJSON *host = cJSON_GetObjectItem(body, "HostConfig");
@@ -59,6 +65,8 @@ static struct sbx_container created(const struct sbx_plan *plan, bool podman)
 	} else {
 		cJSON_AddNullToObject(host, "Binds");
 		cJSON_AddStringToObject(host, "CgroupnsMode", "host");
+		cJSON_AddItemToObject(host, "MaskedPaths", cJSON_Parse(masked));
+		cJSON_AddItemToObject(host, "ReadonlyPaths", cJSON_Parse(read_only));
 	}
 	const cJSON *label;
 	cJSON_ArrayForEach(label, cJSON_GetObjectItem(body, "Labels"))
@@ -110,6 +118,7 @@ START_TEST(what_was_created_matches)
 	for (int podman = 0; podman < 2; podman++) {
 		struct sbx_container container = created(&plan, podman);
 		struct sbx_error err = SBX_ERROR_INIT;
+		plan.podman = podman;
 		ck_assert_msg(sbx_drift_check(&plan, &container, &err) == 0, "%s", err.message);
 		sbx_container_finish(&container);
 	}
@@ -201,7 +210,12 @@ START_TEST(weakened_confinement_is_named)
 		{ "Privileged", "true", "privileged" },
 		{ "SecurityOpt", "[]", "no-new-privileges" },
 		{ "SecurityOpt", "[\"no-new-privileges=false\"]", "no-new-privileges" },
-		{ "CapDrop", "[\"CHOWN\"]", "cap-drop" },
+		{ "CapDrop", "[\"CHOWN\"]", "cap-drop" }, { "CapDrop", podman_drop, "cap-drop" },
+		{ "SecurityOpt", "[\"no-new-privileges\",\"seccomp=unconfined\"]",
+			"--security-opt" },
+		{ "MaskedPaths", "[]", "masked paths" },
+		{ "ReadonlyPaths", "null", "masked paths" },
+		{ "DeviceCgroupRules", "[\"a *:* rwm\"]", "devices" },
 		{ "CapAdd", "[\"SYS_ADMIN\"]", "--cap-add" },
 		{ "Binds", "[\"/:/host\"]", "mounts" }, { "Devices", "[{}]", "devices" },
 		{ "PidMode", "\"host\"", "PidMode" }, { "IpcMode", "\"container:x\"", "IpcMode" },
@@ -224,5 +238,50 @@ START_TEST(weakened_confinement_is_named)
 }
 END_TEST
 
-UNIT_MAIN("drift", the_body_is_hardened, what_was_created_matches, each_difference_is_named,
+/* Ten names of any kind are not all of them. */
+START_TEST(podmans_names_are_the_known_ones)
+{
+	struct sbx_spec spec = spec_of();
+	struct sbx_plan plan;
+	plan_of(&spec, &plan);
+	plan.podman = true;
+	static const struct {
+		const char *from, *to;
+		int result;
+	} rows[] = { { "\"CHOWN\"", "\"SYS_TIME\"", -EPERM },
+		{ "\"MKNOD\"", "\"SYS_TIME\"", -EPERM }, { "\"SYS_CHROOT\"", "\"SYSLOG\"", -EPERM },
+		{ "\"CHOWN\"", "\"CAP_CHOWN\"", 0 } };
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sbx_container container = created(&plan, true);
+		const char *at = strstr(podman_drop, rows[i].from);
+		cleanup_free char *text = sbx_printf("%.*s%s%s", (int)(at - podman_drop),
+			podman_drop, rows[i].to, at + strlen(rows[i].from));
+		cJSON_ReplaceItemInObject(cJSON_GetObjectItem(container.json, "HostConfig"),
+			"CapDrop", cJSON_Parse(text));
+		ck_assert_int_eq(sbx_drift_check(&plan, &container, NULL), rows[i].result);
+		sbx_container_finish(&container);
+	}
+	sbx_plan_finish(&plan);
+}
+END_TEST
+
+/* Copied labels do not make another's container ours. */
+START_TEST(what_labels_do_not_say_is_compared)
+{
+	struct sbx_spec spec = spec_of();
+	struct sbx_plan plan;
+	plan_of(&spec, &plan);
+	struct sbx_container container = created(&plan, false);
+	struct sbx_error err = SBX_ERROR_INIT;
+	free(container.user);
+	container.user = sbx_strdup("root");
+	ck_assert_int_eq(sbx_drift_check(&plan, &container, &err), -EPERM);
+	ck_assert_msg(strstr(err.message, "--user"), "%s", err.message);
+	sbx_container_finish(&container);
+	sbx_plan_finish(&plan);
+}
+END_TEST
+
+UNIT_MAIN("drift", podmans_names_are_the_known_ones, what_labels_do_not_say_is_compared,
+	the_body_is_hardened, what_was_created_matches, each_difference_is_named,
 	order_of_outputs_means_nothing, weakened_confinement_is_named)
