@@ -264,6 +264,11 @@ static void identity(const struct sbx_spec *spec, const struct sbx_container *co
 		cleanup_free char *asked = sbx_identity_label(rows[i].value);
 		label_differs(container, rows[i].key, asked, rows[i].name, names);
 	}
+	/* No empty call: one that was made without has no label. */
+	cleanup_free char *call = spec->call_id ? sbx_identity_label(spec->call_id) : NULL;
+	const char *value = sbx_container_label(container, SBX_LABEL_CALL);
+	if (!call != !value || (call && strcmp(call, value) != 0))
+		differs(names, "--call");
 }
 
 /* As sets: the order of declarations means nothing. */

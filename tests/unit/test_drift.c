@@ -183,6 +183,10 @@ START_TEST(each_difference_is_named)
 	spec = spec_of();
 	spec.agent = "b";
 	named(&spec, "--agent");
+	spec = spec_of();
+	spec.name = "same";
+	spec.call_id = "one";
+	named(&spec, "--call");
 }
 END_TEST
 
