@@ -80,7 +80,7 @@ static int open_engine(struct mount *mount, struct sbx_error *err)
 	/* Without it nothing is ever paused: a daemon that dies must not leave a guest frozen. */
 	if (mount->options.freeze == SBX_FREEZE_NEVER)
 		return 0;
-	rc = sbx_guardian_start(mount->fs.engine, err);
+	rc = sbx_guardian_start(mount->fs.engine, NULL, err);
 	mount->guarded = rc >= 0;
 	return rc < 0 ? rc : 0;
 }

@@ -78,6 +78,7 @@ static int execute(struct sbx_tool *tool, const struct sbx_command *asked)
 	struct sbx_sandbox sandbox = { 0 };
 	struct sbx_command_result result = { 0 };
 	struct capture capture = { 0 };
+	tool->timeout_ms = asked->timeout_ms; /* of what comes before the command, too */
 	if (sbx_tool_open(tool, true, &err) < 0 ||
 		sbx_tool_find_sandbox(tool, tool->operands.items[0], &sandbox, &err) < 0)
 		return refuse(tool, &err, SBX_EXIT_OURS);
@@ -86,7 +87,7 @@ static int execute(struct sbx_tool *tool, const struct sbx_command *asked)
 	command.output = tool->json ? keep : sbx_tool_pass_on;
 	command.bounds = &streams.bounds;
 	command.data = tool->json ? (void *)&capture : (void *)&streams;
-	struct sbx_call call = { .cancel = tool->cancel };
+	struct sbx_call call = { .cancel = tool->cancel }; /* the command has its own bound */
 	if (sbx_command_run(tool->engine, &sandbox, &command, &call, &result, &err) == 0)
 		sbx_error_clear(&err);
 	int code = exit_code_of(&result, &err);

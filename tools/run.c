@@ -127,6 +127,7 @@ static int execute(struct sbx_tool *tool, struct run_options *options)
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct sbx_run_result result = { 0 };
 	struct sbx_run *run = &options->run;
+	tool->timeout_ms = run->timeout_ms;
 	if (sbx_tool_open(tool, true, &err) < 0)
 		return refuse(tool, &err, SBX_EXIT_OURS);
 	struct sbx_progress progress = { sbx_tool_progress_line, NULL };

@@ -97,6 +97,8 @@ static int catch_signals(struct sbx_tool *tool, struct sbx_error *err)
 	return 0;
 }
 
+#define OPEN_MS 10000
+
 int sbx_tool_open(struct sbx_tool *tool, bool planes, struct sbx_error *err)
 {
 	struct sbx_endpoint endpoint = { 0 };
@@ -111,13 +113,14 @@ int sbx_tool_open(struct sbx_tool *tool, bool planes, struct sbx_error *err)
 		return rc;
 	tool->cancel = sbx_cancel_create();
 	endpoint.insecure = tool->insecure;
-	struct sbx_call call = sbx_call_within(10000, NULL);
+	struct sbx_call bound = sbx_call_within(tool->timeout_ms, NULL);
+	struct sbx_call call = sbx_call_shorter(&bound, OPEN_MS);
 	rc = sbx_engine_open(&endpoint, &call, &tool->engine, err);
 	sbx_endpoint_finish(&endpoint);
 	if (rc < 0)
 		return rc;
 	if (planes) {
-		rc = sbx_guardian_start(tool->engine, err);
+		rc = sbx_guardian_start(tool->engine, &bound, err);
 		if (rc < 0)
 			return rc;
 	}

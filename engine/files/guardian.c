@@ -82,7 +82,8 @@ static int fork_guardian(struct sbx_engine *engine, struct sbx_error *err)
 	return 0;
 }
 
-int sbx_guardian_start(struct sbx_engine *engine, struct sbx_error *err)
+int sbx_guardian_start(
+	struct sbx_engine *engine, const struct sbx_call *call, struct sbx_error *err)
 {
 	if (sbx_guardian_running())
 		return guardian.pid;
@@ -99,10 +100,10 @@ int sbx_guardian_start(struct sbx_engine *engine, struct sbx_error *err)
 		return result;
 	/* What cannot be undone now the guardian goes on with, and it stays on record for whoever
 	 * takes that lock. */
-	struct sbx_call call = sbx_call_within(START_SWEEP_MS, NULL);
+	struct sbx_call bounded = sbx_call_shorter(call, START_SWEEP_MS);
 	struct sbx_error said = SBX_ERROR_INIT;
 	unsigned pending = 0;
-	if (sbx_window_sweep(engine, directory, &call, &pending, &said) < 0)
+	if (sbx_window_sweep(engine, directory, &bounded, &pending, &said) < 0)
 		sbx_log(SBX_LOG_WARNING, "looking for freeze windows of dead processes: %s",
 			said.message);
 	if (pending)

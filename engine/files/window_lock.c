@@ -24,6 +24,8 @@
 #define RECORD_MAX 1024
 #define FIRST_NAP_MS 2
 #define LONGEST_NAP_MS 20
+/* For whoever has no deadline: longer than any window, but for a transfer of many gigabytes. */
+#define LONGEST_WAIT_MS 300000
 #define SECOND_LOOK_MS 500
 
 /* A new file in a shared directory is for its group; for a moment it is not yet. In a private one
@@ -128,6 +130,7 @@ static bool overdue(int descriptor)
 static int wait_for_lock(int descriptor, bool exclusive, const struct sbx_window_nudge *nudge,
 	const struct sbx_call *call, struct sbx_error *err)
 {
+	struct sbx_call bounded = sbx_call_shorter(call, LONGEST_WAIT_MS);
 	int64_t nap_ms = FIRST_NAP_MS;
 	bool passed = false;
 	for (;;) {
@@ -143,7 +146,7 @@ static int wait_for_lock(int descriptor, bool exclusive, const struct sbx_window
 			return 1;
 		if (nudge && nudge->fn)
 			nudge->fn(nudge->data);
-		int result = sbx_wait_ms(call, nap_ms,
+		int result = sbx_wait_ms(&bounded, nap_ms,
 			"another freeze window or command start on this sandbox to end", err);
 		if (result != 0)
 			return result == -ETIMEDOUT ? sbx_window_lock_blame(descriptor, err)

@@ -47,9 +47,9 @@ struct sbx_window_nudge {
 int sbx_window_file_open(const char *path, int flags, struct sbx_error *err);
 
 /* directory: sbx_window_directory_of's, or a test's own. Opens (makes) KEY-ID there and locks it.
- * Returns a descriptor whose close releases it, or ETIMEDOUT/ECANCELED (bounded by call; no time
- * left means one try), EIO. An overdue lock is taken over; the record then says "owed", and the
- * lock is exclusive whatever was asked for. */
+ * Returns a descriptor whose close releases it, or ETIMEDOUT/ECANCELED (bounded by call, and by 300
+ * s; no time left means one try), EIO. An overdue lock is taken over; the record then says "owed",
+ * and the lock is exclusive whatever was asked for. */
 int sbx_window_lock_take(const char *directory, const char *key, const char *id, bool exclusive,
 	const struct sbx_window_nudge *nudge, const struct sbx_call *call, struct sbx_error *err);
 /* One try on an existing file by name; -EWOULDBLOCK when somebody holds it, -ENOENT when it is

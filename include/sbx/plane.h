@@ -202,7 +202,8 @@ void sbx_window_counters(struct sbx_window_counters *out);
  * (engine/files/guardian.h). Must be called before threads are made; planes freeze only after it.
  * Also undoes what a dead process recorded on any engine it can reach. Returns the guardian's pid
  * or -errno. */
-int sbx_guardian_start(struct sbx_engine *engine, struct sbx_error *err);
+int sbx_guardian_start(
+	struct sbx_engine *engine, const struct sbx_call *call, struct sbx_error *err);
 /* Ends it after all windows are closed. */
 void sbx_guardian_stop(void);
 

@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 	struct sbx_call call = sbx_call_within(20000, NULL);
 	if (sbx_endpoint_find(NULL, &endpoint, &err) < 0 ||
 		sbx_engine_open(&endpoint, &call, &engine, &err) < 0 ||
-		sbx_guardian_start(engine, &err) < 0 ||
+		sbx_guardian_start(engine, NULL, &err) < 0 ||
 		sbx_sandbox_find(engine, NULL, argv[2], &call, &sandbox, &err) < 0) {
 		(void)fprintf(stderr, "attack: %s\n", err.message);
 		return 1;

@@ -289,7 +289,7 @@ int main(int argc, char **argv)
 	if (rc == 0)
 		rc = sbx_engine_open(&endpoint, &open_call, &session.engine, &err);
 	if (rc == 0)
-		rc = sbx_guardian_start(session.engine, &err);
+		rc = sbx_guardian_start(session.engine, NULL, &err);
 	for (int i = 0; i < 2; i++) {
 		cJSON *seen = cJSON_CreateObject();
 		if (session.engine && (i || rc >= 0)) {

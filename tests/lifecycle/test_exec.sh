@@ -309,3 +309,21 @@ test_a_command_runs_once() {
 	sleep 1
 	same 'runs after a pause of somebody' "$(in_guest a sh -c 'wc -l </work/count')" 8
 }
+
+# MAF-134: --timeout is of all of it: an engine that takes a connection and says nothing ends no later.
+test_a_silent_engine_and_the_bound() {
+	local began command
+	proxy_up
+	proxy_stall HTTP
+	for command in 'ls --timeout 1' "rm $(full a) --timeout 1" "get $(full a) x --timeout 1"; do
+		began=$(now_ms)
+		# shellcheck disable=SC2086 # words
+		expect_exit 9 sbxfs $command
+		one_sentence
+		within 4000 "$began" "$command"
+	done
+	began=$(now_ms)
+	expect_exit 125 sbxfs exec "$(full a)" --timeout 1 -- true
+	within 4000 "$began" exec
+	proxy_flow
+}
