@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -20,11 +22,12 @@
 /* One per process, by its nature; written before threads exist and after they are gone. */
 static struct {
 	pid_t pid;
+	char key[64];		      /* of the engine that it undoes windows on */
 	atomic_int pipe;	      /* writing end, -1 when there is none */
 	atomic_int_fast64_t watch_ms; /* when it was last told to watch */
 } guardian = { .pid = 0, .pipe = -1 };
 
-bool sbx_guardian_running(void)
+static bool running(void)
 {
 	return atomic_load(&guardian.pipe) >= 0;
 }
@@ -33,6 +36,11 @@ bool sbx_guardian_lost(void)
 {
 	struct pollfd end = { .fd = atomic_load(&guardian.pipe) };
 	return end.fd >= 0 && poll(&end, 1, 0) == 1 && (end.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+bool sbx_guardian_guards(const struct sbx_engine *engine)
+{
+	return running() && strcmp(guardian.key, sbx_engine_key(engine)) == 0;
 }
 
 static void tell(char what)
@@ -77,6 +85,7 @@ static int fork_guardian(struct sbx_engine *engine, struct sbx_error *err)
 	}
 	(void)close(ends[0]);
 	guardian.pid = pid;
+	(void)snprintf(guardian.key, sizeof(guardian.key), "%s", sbx_engine_key(engine)); /* fits */
 	atomic_store(&guardian.watch_ms, 0);
 	atomic_store(&guardian.pipe, ends[1]);
 	return 0;
@@ -85,8 +94,12 @@ static int fork_guardian(struct sbx_engine *engine, struct sbx_error *err)
 int sbx_guardian_start(
 	struct sbx_engine *engine, const struct sbx_call *call, struct sbx_error *err)
 {
-	if (sbx_guardian_running())
+	if (sbx_guardian_guards(engine))
 		return guardian.pid;
+	if (running())
+		return sbx_fail(err, EOPNOTSUPP,
+			"this process's guardian is another engine's: sandboxes are paused on one "
+			"engine a process");
 	char directory[256];
 	struct sbx_error note = SBX_ERROR_INIT;
 	int result = sbx_window_directory_of(
@@ -114,7 +127,7 @@ int sbx_guardian_start(
 
 void sbx_guardian_stop(void)
 {
-	if (!sbx_guardian_running())
+	if (!running())
 		return;
 	bool idle = sbx_window_registry_idle();
 	if (idle)

@@ -14,8 +14,9 @@
 #include <sbx/engine.h>
 #include <sys/types.h>
 
-/* Has sbx_guardian_start succeeded in this process or the one it was forked from? */
-bool sbx_guardian_running(void);
+/* Has sbx_guardian_start succeeded for this engine, in this process or the one it was forked from?
+ */
+bool sbx_guardian_guards(const struct sbx_engine *engine);
 /* Has it ended before us, killed by somebody? It cannot be made anew: it is forked before any
  * thread is. */
 bool sbx_guardian_lost(void);

@@ -223,9 +223,10 @@ static int inspect_settled(struct sbx_windows *windows, const struct sbx_call *c
 static int open_window(struct sbx_windows *windows, const struct sbx_call *call,
 	struct sbx_window_ticket *ticket, struct sbx_error *err)
 {
-	if (!sbx_guardian_running())
+	if (!sbx_guardian_guards(windows->engine))
 		return sbx_fail(err, EOPNOTSUPP,
-			"sandboxes are paused only where sbx_guardian_start has been called first");
+			"sandboxes are paused only where sbx_guardian_start has been called first, "
+			"for their engine");
 	if (sbx_guardian_lost()) {
 		int refused = sbx_fail(err, EOPNOTSUPP,
 			"container %.12s is not paused: the guardian of this sbxfs was killed, and "

@@ -201,7 +201,7 @@ void sbx_window_counters(struct sbx_window_counters *out);
 /* Starts the process's guardian: a child that outlives us only to resume what we left paused
  * (engine/files/guardian.h). Must be called before threads are made; planes freeze only after it.
  * Also undoes what a dead process recorded on any engine it can reach. Returns the guardian's pid
- * or -errno. */
+ * or -errno: EOPNOTSUPP where it runs for another engine, for which nothing would be undone. */
 int sbx_guardian_start(
 	struct sbx_engine *engine, const struct sbx_call *call, struct sbx_error *err);
 /* Ends it after all windows are closed. */
