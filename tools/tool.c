@@ -54,14 +54,18 @@ int sbx_tool_parse(struct sbx_tool *tool, int argc, char **argv, const struct sb
  * whoever wants us to end once is heard more than once, and a clean-up must not be cut by that. */
 #define SAME_WISH_MS 1000
 
+/* One that was ignored when we began (nohup, a shell's background job) stays so: sigwait would take
+ * it all the same. */
 static sigset_t signals_to_catch(void)
 {
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	sigset_t set;
 	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGQUIT);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		struct sigaction now;
+		if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(&set, numbers[i]);
+	}
 	return set;
 }
 

@@ -53,6 +53,8 @@ expect_errno() {
 	got=$(fsop "$@") || true
 	same "$*" "${got%% *}" "$wanted"
 }
+# In the background a shell lets what it starts ignore SIGINT and SIGQUIT, and so would sbxfs: signalled CMD… & does not.
+signalled() { exec env --default-signal=INT,QUIT "$@"; }
 # expect_exit CODE CMD…: its output is left in $OUT, what it said on stderr in $ERR.
 expect_exit() {
 	local wanted=$1 status=0

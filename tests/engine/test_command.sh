@@ -46,7 +46,7 @@ test_MAF_132_kill_keeps_what_was_written() {
 
 test_MAF_133_an_interrupt_keeps_sandbox_and_process() {
 	start
-	"$SBXFS" exec "$(full a)" -- sh -c 'while :; do echo x >>/work/count; sleep 0.1; done' </dev/null >log 2>&1 &
+	signalled "$SBXFS" exec "$(full a)" -- sh -c 'while :; do echo x >>/work/count; sleep 0.1; done' </dev/null >log 2>&1 &
 	local pid=$! before status=0
 	wait_for 10 in_guest a test -s /work/count
 	kill -INT $pid

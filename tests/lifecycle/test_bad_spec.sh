@@ -148,7 +148,7 @@ test_the_table_of_exit_codes() {
 	proxy_stall "$(full a)"
 	expect_exit 9 sbxfs info "$(full a)" --timeout 1
 	local status=0 pid
-	"$SBXFS" info "$(full a)" </dev/null >/dev/null 2>said &
+	signalled "$SBXFS" info "$(full a)" </dev/null >/dev/null 2>said &
 	pid=$!
 	sleep 1
 	kill -INT $pid

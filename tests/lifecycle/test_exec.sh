@@ -160,7 +160,7 @@ test_every_byte_is_in_the_document() {
 test_a_reader_that_takes_nothing() {
 	make a
 	full_pipe
-	"$SBXFS" exec "$(full a)" --no-stdin -- yes >full 2>said &
+	signalled "$SBXFS" exec "$(full a)" --no-stdin -- yes >full 2>said &
 	local pid=$! status=0
 	wait_for 20 pipe_is_full
 	kill -INT "$pid"
@@ -326,4 +326,22 @@ test_a_silent_engine_and_the_bound() {
 	expect_exit 125 sbxfs exec "$(full a)" --timeout 1 -- true
 	within 4000 "$began" exec
 	proxy_flow
+}
+
+# What our caller ignores (nohup) stays ignored; the rest ends the call as ever.
+test_an_ignored_signal_stays_ignored() {
+	make a
+	python3 - "$SBXFS" "$(full a)" <<-'END'
+		import signal, subprocess, sys, time
+		command = [sys.argv[1], "exec", sys.argv[2], "--no-stdin", "--", "sh", "-c", "echo began; sleep 3; echo end"]
+		ignore = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+		held = subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=ignore)
+		assert held.stdout.readline() == b"began\n"
+		held.send_signal(signal.SIGHUP)
+		assert held.stdout.read() == b"end\n" and held.wait(30) == 0, held.returncode
+		ended = subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=ignore)
+		ended.stdout.readline()
+		ended.send_signal(signal.SIGTERM)
+		assert ended.wait(30) == 130, ended.returncode
+	END
 }

@@ -60,7 +60,7 @@ test_a_run_whose_reader_takes_nothing() {
 	same 'exit code' "$status" 124
 	same 'what it had written' "$(cat got/note)" early
 	none_left
-	"$SBXFS" run --scope "$PREFIX" --image "$IMAGE" -- yes </dev/null >full 2>said &
+	signalled "$SBXFS" run --scope "$PREFIX" --image "$IMAGE" -- yes </dev/null >full 2>said &
 	local pid=$!
 	status=0
 	wait_for 30 there_is_one
@@ -88,7 +88,7 @@ test_an_unanswered_removal() {
 test_a_run_signalled_twice() {
 	local pair pid status
 	for pair in 'INT TERM' 'QUIT INT' 'HUP HUP'; do
-		"$SBXFS" run --scope "$PREFIX" --image "$IMAGE" -- sleep 50 </dev/null >out 2>said &
+		signalled "$SBXFS" run --scope "$PREFIX" --image "$IMAGE" -- sleep 50 </dev/null >out 2>said &
 		pid=$! status=0
 		wait_for 30 there_is_one
 		kill -"${pair% *}" "$pid"
