@@ -13,7 +13,10 @@
 struct reading {
 	struct sbx_tool *tool;
 	struct sbx_error *err;
+	FILE *file;
+	int line;
 	bool failed;
+	int failed_line; /* the first; inih goes on after it */
 };
 
 static int unknown(struct reading *reading, const char *section, const char *key)
@@ -80,10 +83,36 @@ static int on_insecure(struct reading *reading, const char *value)
 	return 0;
 }
 
-/* inih's contract: 1 goes on, 0 is an error on this line. */
-static int on_key(void *user, const char *section, const char *key, const char *value)
+/* inih's fgets: it would cut a line at what it has room for, and take the rest for another one, a
+ * comment's tail for a key. A comment is not its to see. */
+static char *next_line(char *out, int room, void *stream)
 {
-	struct reading *reading = user;
+	struct reading *reading = stream;
+	cleanup_free char *line = NULL;
+	size_t allocated = 0;
+	ssize_t size = reading->failed ? -1 : getline(&line, &allocated, reading->file);
+	if (size < 0)
+		return NULL;
+	reading->line++;
+	const char *first = line + strspn(line, " \t");
+	if (*first == ';' || *first == '#')
+		(void)snprintf(line, (size_t)size + 1, "\n"); /* a line has a byte at least */
+	else if (size >= room || memchr(line, '\0', (size_t)size)) {
+		reading->failed = true;
+		reading->failed_line = reading->line;
+		(void)(size >= room ? sbx_fail(reading->err, EINVAL,
+					      "the line has %zd bytes, at most %d can be read",
+					      size, room - 1)
+				    : sbx_fail(reading->err, EINVAL, "the line has a NUL byte"));
+		return NULL;
+	}
+	(void)snprintf(out, (size_t)room, "%s", line); /* was just measured */
+	return out;
+}
+
+static int take_key(
+	struct reading *reading, const char *section, const char *key, const char *value)
+{
 	struct sbx_tool *tool = reading->tool;
 	if (strncmp(section, "rule", 4) == 0) {
 		if (sbx_rules_set(tool->rules, section, key, value, reading->err) == 0)
@@ -114,6 +143,15 @@ static int on_key(void *user, const char *section, const char *key, const char *
 	return unknown(reading, section, key);
 }
 
+/* inih's contract: 1 goes on, 0 is an error on this line. */
+static int on_key(void *user, const char *section, const char *key, const char *value)
+{
+	struct reading *reading = user;
+	if (!reading->failed && !take_key(reading, section, key, value))
+		reading->failed_line = reading->line;
+	return !reading->failed;
+}
+
 static char *usual_place(void)
 {
 	const char *base = getenv("XDG_CONFIG_HOME");
@@ -139,13 +177,19 @@ int sbx_tool_read_config(struct sbx_tool *tool, struct sbx_error *err)
 		err->kind = SBX_KIND_USAGE;
 		return -rc;
 	}
-	struct reading reading = { tool, err, false };
-	int line = ini_parse_file(file, on_key, &reading);
+	struct sbx_error local = SBX_ERROR_INIT;
+	struct reading reading = { .tool = tool, .err = err ? err : &local, .file = file };
+	int line = ini_parse_stream(next_line, &reading, on_key, &reading);
+	bool unread = ferror(file);
 	(void)fclose(file); /* only read from */
+	if (unread)
+		return sbx_fail_kind(
+			err, SBX_KIND_USAGE, EIO, "config file %s cannot be read", path);
+	/* The first of them: inih's own refusal of a line, or ours. */
+	if (reading.failed && (!line || reading.failed_line <= line))
+		return sbx_wrap(reading.err, "config file %s, line %d", path, reading.failed_line);
 	if (!line)
 		return 0;
-	if (reading.failed)
-		return sbx_wrap(err, "config file %s, line %d", path, line);
 	return sbx_fail(err, EINVAL, "config file %s, line %d: neither [section] nor key=value",
 		path, line);
 }

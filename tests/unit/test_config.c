@@ -86,6 +86,46 @@ START_TEST(wrong_limits_are_refused)
 }
 END_TEST
 
+/* What inih has no room for is neither cut nor read as the next line. */
+START_TEST(long_lines_are_refused)
+{
+	struct sbx_limits got;
+	struct sbx_error err = SBX_ERROR_INIT;
+	char text[1024];
+	(void)snprintf(text, sizeof(text), "[limits]\n; %0*d\nmax_files = 3\n", 500, 1);
+	ck_assert_int_eq(read_text(text, &got, &err), 0);
+	ck_assert_int_eq(got.in.max_files, 3);
+	(void)snprintf(
+		text, sizeof(text), "[limits]\n# %0*d max_file = 1\nmax_files = 3\n", 195, 1);
+	ck_assert_int_eq(read_text(text, &got, &err), 0);
+	ck_assert_int_eq(got.in.max_file_bytes, unset.max_file_bytes);
+	(void)snprintf(
+		text, sizeof(text), "[limits]\nmax_files = 3 ; %0*d\nmax_speed = 1\n", 300, 1);
+	ck_assert_int_eq(read_text(text, &got, &err), -EINVAL);
+	ck_assert_msg(strstr(err.message, "line 2: the line has"), "%s", err.message);
+	(void)snprintf(text, sizeof(text), "[engine]\nurl = unix:///%0*d\n", 300, 1);
+	ck_assert_int_eq(read_text(text, &got, &err), -EINVAL);
+	ck_assert_msg(strstr(err.message, "at most"), "%s", err.message);
+}
+END_TEST
+
+/* Of several mistakes the first is told, whoever finds it. */
+START_TEST(the_first_mistake_is_told)
+{
+	static const struct {
+		const char *text, *says;
+	} rows[] = { { "[limits]\nmax_file = 0\nmax_files = x\n", "line 2: [limits] max_file " },
+		{ "[limits]\nnonsense\nmax_files = x\n", "line 2: neither" },
+		{ "[limits]\nmax_files = x\nnonsense\n", "line 2: [limits] max_files" } };
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sbx_error err = SBX_ERROR_INIT;
+		struct sbx_limits got;
+		ck_assert_int_eq(read_text(rows[i].text, &got, &err), -EINVAL);
+		ck_assert_msg(strstr(err.message, rows[i].says), "%s", err.message);
+	}
+}
+END_TEST
+
 /* MAF-07, MAF-106: equality is allowed, one more is not, field by field and in each direction;
  * nothing asked is the ceiling itself. */
 START_TEST(what_is_asked_is_held_to_the_ceilings)
@@ -119,5 +159,5 @@ START_TEST(what_is_asked_is_held_to_the_ceilings)
 }
 END_TEST
 
-UNIT_MAIN(
-	"config", limits_are_read, wrong_limits_are_refused, what_is_asked_is_held_to_the_ceilings)
+UNIT_MAIN("config", limits_are_read, wrong_limits_are_refused, long_lines_are_refused,
+	the_first_mistake_is_told, what_is_asked_is_held_to_the_ceilings)
