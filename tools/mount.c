@@ -34,12 +34,7 @@ static int fill(struct sbx_tool *tool, const struct sbx_list *lists, struct sbx_
 	const char *source =
 		words->count == 2 && strcmp(words->items[0], "sbxfs") != 0 ? words->items[0] : NULL;
 	if (!options->engine_choice)
-		options->engine_choice = sbx_strdup(
-			tool->engine_choice				    ? tool->engine_choice
-			: source					    ? source
-			: getenv("SBXFS_ENGINE")			    ? getenv("SBXFS_ENGINE")
-			: getenv("DOCKER_HOST") || getenv("DOCKER_CONTEXT") ? NULL
-									    : tool->config_engine);
+		options->engine_choice = sbx_strdup(sbx_tool_engine_choice(tool, source));
 	options->insecure |= tool->insecure;
 	free(options->mountpoint);
 	options->mountpoint = absolute(words->items[words->count - 1]);

@@ -101,18 +101,30 @@ static int catch_signals(struct sbx_tool *tool, struct sbx_error *err)
 	return 0;
 }
 
+/* As the docker client has it, an empty variable is none. */
+static const char *variable(const char *name)
+{
+	const char *value = getenv(name);
+	return value && *value ? value : NULL;
+}
+
+const char *sbx_tool_engine_choice(const struct sbx_tool *tool, const char *source)
+{
+	if (tool->engine_choice && *tool->engine_choice)
+		return tool->engine_choice;
+	if (source && *source)
+		return source;
+	if (variable("SBXFS_ENGINE"))
+		return variable("SBXFS_ENGINE");
+	return variable("DOCKER_HOST") || variable("DOCKER_CONTEXT") ? NULL : tool->config_engine;
+}
+
 #define OPEN_MS 10000
 
 int sbx_tool_open(struct sbx_tool *tool, bool planes, struct sbx_error *err)
 {
 	struct sbx_endpoint endpoint = { 0 };
-	const char *choice = tool->engine_choice;
-	if (!choice || !*choice)
-		choice = getenv("SBXFS_ENGINE");
-	if (!choice || !*choice)
-		choice = getenv("DOCKER_HOST") || getenv("DOCKER_CONTEXT") ? NULL
-									   : tool->config_engine;
-	int rc = sbx_endpoint_find(choice, &endpoint, err);
+	int rc = sbx_endpoint_find(sbx_tool_engine_choice(tool, NULL), &endpoint, err);
 	if (rc < 0)
 		return rc;
 	tool->cancel = sbx_cancel_create();

@@ -100,6 +100,10 @@ int sbx_tool_operands(
  */
 int sbx_tool_read_config(struct sbx_tool *tool, struct sbx_error *err);
 
+/* Flag, then source (of a mount, or NULL), environment, config file; NULL: as the docker client
+ * finds it. Borrowed. */
+const char *sbx_tool_engine_choice(const struct sbx_tool *tool, const char *source);
+
 /* Opens the engine. With planes the guardian is started too, before any thread; then signals fire
  * tool->cancel. */
 int sbx_tool_open(struct sbx_tool *tool, bool planes, struct sbx_error *err);

@@ -142,3 +142,17 @@ test_a_context_names_the_engine() {
 	DOCKER_CONTEXT=not-there expect_exit 2 sbxfs ls
 	export DOCKER_HOST=$socket
 }
+
+# An empty variable is none, as the docker client has it: the config file's engine is not dropped for one.
+test_an_empty_variable_is_none() {
+	mkdir -p "$XDG_CONFIG_HOME/sbxfs"
+	printf '[engine]\nurl = unix:///no/such/engine\n' >"$XDG_CONFIG_HOME/sbxfs/config.ini"
+	local variable
+	for variable in DOCKER_HOST= DOCKER_CONTEXT= SBXFS_ENGINE=; do
+		expect_exit 11 env -u DOCKER_HOST "$variable" "$SBXFS" ls
+		says /no/such/engine
+		expect_exit 11 env -u DOCKER_HOST "$variable" "$SBXFS" mount -f "$MNT"
+		says /no/such/engine
+	done
+	expect_exit 0 sbxfs ls
+}
