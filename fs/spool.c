@@ -91,14 +91,14 @@ static struct list *list_of(struct sbx_spools *spools, const struct sbx_spool *s
 
 static void list_remove(struct list *list, struct sbx_spool *spool)
 {
-	if (spool->newer)
-		spool->newer->older = spool->older;
-	else
+	if (list->newest == spool)
 		list->newest = spool->older;
-	if (spool->older)
-		spool->older->newer = spool->newer;
 	else
+		spool->newer->older = spool->older;
+	if (list->oldest == spool)
 		list->oldest = spool->newer;
+	else
+		spool->older->newer = spool->newer;
 	spool->newer = spool->older = NULL;
 }
 
@@ -116,9 +116,9 @@ static void list_add(struct sbx_spools *spools, struct sbx_spool *spool)
 	spools->open_files += spool->fd >= 0;
 }
 
-static void take_from_list(struct sbx_spools *spools, struct sbx_spool *spool)
+static void take_from_list(struct sbx_spools *spools, struct list *list, struct sbx_spool *spool)
 {
-	list_remove(list_of(spools, spool), spool);
+	list_remove(list, spool);
 	spools->counts.kept--;
 	spools->open_files -= spool->fd >= 0;
 }
@@ -145,7 +145,7 @@ static void free_spool(struct sbx_spools *spools, struct sbx_spool *spool)
 static void evict_oldest(struct sbx_spools *spools, struct list *list)
 {
 	struct sbx_spool *spool = list->oldest;
-	take_from_list(spools, spool);
+	take_from_list(spools, list, spool);
 	free_spool(spools, spool);
 	spools->counts.evicted++;
 }
@@ -181,7 +181,7 @@ char *sbx_spool_key(const char *sandbox_id, const char *path, const struct sbx_s
 void sbx_spool_ref(struct sbx_spools *spools, struct sbx_spool *spool)
 {
 	if (!spool->refs++)
-		take_from_list(spools, spool);
+		take_from_list(spools, list_of(spools, spool), spool);
 }
 
 void sbx_spool_unref(struct sbx_spools *spools, struct sbx_spool *spool)
@@ -292,7 +292,7 @@ void sbx_spool_drop(struct sbx_spools *spools, struct sbx_spool *spool)
 	free(spool->key);
 	spool->key = NULL;
 	if (!spool->refs) {
-		take_from_list(spools, spool);
+		take_from_list(spools, list_of(spools, spool), spool);
 		free_spool(spools, spool);
 	}
 }
