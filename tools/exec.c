@@ -145,7 +145,13 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 		sbx_fail(&err, EINVAL, "--shell STRING and -- CMD exclude each other");
 		return refuse(tool, &err, sbx_kind_exit_code(err.kind));
 	}
-	if (!shell && (!tool->rest || !tool->rest[0])) {
+	for (size_t i = 0; i < env.count; i++) {
+		if (strchr(env.items[i], '=') && env.items[i][0] != '=')
+			continue;
+		sbx_fail(&err, EINVAL, "--env '%s' is not KEY=VALUE", env.items[i]);
+		return refuse(tool, &err, sbx_kind_exit_code(err.kind));
+	}
+	if (!shell && (!tool->rest || !tool->rest[0] || !*tool->rest[0])) {
 		sbx_fail(&err, EINVAL, "no command; usage: sbxfs exec NAME [options] -- CMD…");
 		return refuse(tool, &err, sbx_kind_exit_code(err.kind));
 	}

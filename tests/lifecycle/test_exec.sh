@@ -35,6 +35,9 @@ test_sandboxes_that_cannot() {
 	lacks 'the name twice' "${ERR#*"$(full a)"}" "$(full a)"
 	expect_exit 2 sbxfs exec "$(full a)"
 	expect_exit 2 sbxfs exec "$(full a)" --on-timeout shrug -- true
+	expect_exit 2 sbxfs exec "$(full a)" -- ''
+	expect_exit 2 sbxfs exec "$(full a)" --env NAME -- true
+	expect_exit 2 sbxfs exec "$(full a)" --env =value -- true
 	expect_exit 2 sbxfs exec "$(full a)" --no-such-option --json -- true
 	same document "$(field '"\(.exit_code) \(.error_kind)"')" '2 usage'
 }
