@@ -220,11 +220,10 @@ static void read_spool(struct sbx_request *request)
 		sbx_answer_bytes(request, NULL, 0);
 		return;
 	}
-	if (sbx_spool_readable(spool) >= end)
-		answer_range(request, spool, (size_t)(end - request->offset));
-	else if (spool->error)
+	bool readable = sbx_spool_readable(spool) >= end;
+	if (!readable && spool->error)
 		sbx_answer_error(request, spool->error);
-	else if (sbx_transfer_want(spool, end))
+	else if (readable || sbx_transfer_want(spool, end))
 		answer_range(request, spool, (size_t)(end - request->offset));
 	else
 		sbx_request_park(request, &spool->readers, bytes_came);

@@ -57,21 +57,20 @@ int sbx_container_pause(struct sbx_engine *engine, const char *id, const struct 
 	if (!result)
 		return 0;
 	if (err->http_status && err->http_status != 404) {
+		/* It can, and has begun to: runc waits for a v2 cgroup to freeze for 10 s, and
+		 * leaves it freezing. */
+		bool given_up = SAYS(err, "timeout", "timed out", "unable to freeze");
 		if (SAYS(err, "already paused"))
 			result = sbx_api_become(err, SBX_KIND_CONFLICT, EBUSY);
 		else if (SAYS(err, "not running", "stopped container", "is restarting",
 				 "can only pause running", "state improper", "process not found",
 				 "no such process"))
 			result = sbx_api_become(err, SBX_KIND_CONFLICT, ESRCH);
-		else if (SAYS(err, "timeout", "timed out", "unable to freeze"))
-			/* It can, and has begun to: runc waits for a v2 cgroup to freeze for 10 s,
-			 * and leaves it freezing. */
-			result = sbx_api_become(err, SBX_KIND_ENGINE, EIO);
-		else if (SAYS(err, "cgroup", "freezer", "rootless", "not supported",
-				 "not implemented") ||
-			 err->http_status == 501)
+		else if (!given_up && (SAYS(err, "cgroup", "freezer", "rootless", "not supported",
+					       "not implemented") ||
+					      err->http_status == 501))
 			result = sbx_api_become(err, SBX_KIND_UNSUPPORTED, EOPNOTSUPP);
-		else if (result == -EBUSY) /* a conflict, but not "already paused" */
+		else if (given_up || result == -EBUSY) /* a conflict, but not "already paused" */
 			result = sbx_api_become(err, SBX_KIND_ENGINE, EIO);
 	}
 	return sbx_container_refine(engine, id, call, result, err);
