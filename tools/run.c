@@ -143,17 +143,18 @@ static int execute(struct sbx_tool *tool, struct run_options *options)
 	struct sbx_call call = { .cancel = tool->cancel };
 	if (sbx_run(tool->engine, run, &call, &result, &err) < 0) {
 		bool wrong = err.kind == SBX_KIND_USAGE || err.kind == SBX_KIND_POLICY ||
-			     err.kind == SBX_KIND_CONFINED || err.kind == SBX_KIND_TOO_BIG;
+			     err.kind == SBX_KIND_CONFINED || err.kind == SBX_KIND_TOO_BIG ||
+			     err.kind == SBX_KIND_UNSUPPORTED;
 		sbx_run_result_finish(&result);
 		return refuse(tool, &err, wrong ? sbx_kind_exit_code(err.kind) : SBX_EXIT_OURS);
 	}
+	if (result.error_kind == SBX_KIND_CANCELLED)
+		result.exit_code = 130;
 	if (tool->json)
 		print_json(&result);
 	else
 		print_plain(tool, &result);
 	int code = result.exit_code;
-	if (result.error_kind == SBX_KIND_CANCELLED)
-		code = 130;
 	sbx_run_result_finish(&result);
 	return code;
 }

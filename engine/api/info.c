@@ -100,9 +100,10 @@ int sbx_engine_info(struct sbx_engine *engine, const struct sbx_call *call,
 	out->cgroup_version = text_or_empty(info, "CgroupVersion");
 	out->default_runtime = text_or_empty(info, "DefaultRuntime");
 	read_options(info, out);
-	out->keeps_limits = sbx_json_bool(info, "MemoryLimit", true) &&
-			    sbx_json_bool(info, "CpuCfsQuota", true) &&
-			    sbx_json_bool(info, "PidsLimit", true) &&
+	/* What it does not say it does not keep. */
+	out->keeps_limits = sbx_json_bool(info, "MemoryLimit", false) &&
+			    sbx_json_bool(info, "CpuCfsQuota", false) &&
+			    sbx_json_bool(info, "PidsLimit", false) &&
 			    !(out->rootless && strcmp(out->cgroup_version, "1") == 0);
 	return 0;
 }
