@@ -46,6 +46,7 @@ test_sigterm_with_blocked_readers() {
 	guest_write a out/x text
 	mount_up
 	ls "$(box a)/out" >/dev/null
+	sleep 1 # its window is closed: a resume that the engine keeps to itself is waited for
 	proxy_stall "$(sandbox_id a)"
 	cat "$(box a)/out/x" >/dev/null 2>&1 &
 	local reader=$! began
@@ -242,10 +243,13 @@ test_an_ordinary_user() {
 	mknod -m 0666 fuse c 10 229
 	local env=(env -u XDG_CONFIG_HOME -u XDG_CACHE_HOME "HOME=$SBXFS_TEST_DIR/home" "SBXFS=$SBXFS_TEST_DIR/sbxfs-copy")
 	in_namespace() { timeout -k 2 $((60 * SLOW)) unshare -m --propagation private bash -c 'mount --bind fuse /dev/fuse && exec "$@"' sh "$@" </dev/null; }
+	# A repository's many small files take Podman minutes: there test_host_tools' clone, by root, stands for it.
+	local repository=repo
+	engine_is podman && repository=none
 	# Without allow_other the mount is nobody else's, root's neither.
 	in_namespace bash -ec '
-		top=$1 box=$2
-		shift 2
+		top=$1 box=$2 repository=$3
+		shift 3
 		"$@" sh -c "\$SBXFS mount $top"
 		"$@" cat "$box/out/x" >x.got
 		"$@" stat -c %u "$box/out/x" >owner.got
@@ -257,6 +261,7 @@ test_an_ordinary_user() {
 			tar -cf - src | tar -xf - -C $box/in/tar
 			sed -i s/one/two/ $box/in/tar/src/f
 			vim -es -c \"normal othree\" -c wq $box/in/tar/src/f
+			test $repository = none && exit
 			git init -q $box/in/repo
 			cd $box/in/repo
 			git config user.name t
@@ -267,12 +272,13 @@ test_an_ordinary_user() {
 			test -z \"\$(git status --porcelain)\""
 		! stat "$box" 2>root.got
 		"$@" sh -c "\$SBXFS umount $top"
-		! grep -qF " $top " /proc/mounts' sh "$MNT" "$(box a)" setpriv --reuid 65534 --regid 65534 --groups 4343 "${env[@]}"
+		! grep -qF " $top " /proc/mounts' sh "$MNT" "$(box a)" "$repository" setpriv --reuid 65534 --regid 65534 --groups 4343 "${env[@]}"
 	same bytes "$(cat x.got)" text
 	same owner "$(cat owner.got)" 65534
 	has "root's stat" "$(cat root.got)" 'Permission denied'
 	same 'the guest has it' "$(in_guest a cat /work/in/note)" hello
-	same 'by cp, rsync and git' "$(in_guest a sh -c 'cd /work/in && cat src/f rsync/f repo/f | tr "\n" " "')" 'one one one '
+	same 'by cp and rsync' "$(in_guest a sh -c 'cd /work/in && cat src/f rsync/f | tr "\n" " "')" 'one one '
+	[ $repository = none ] || same 'by git' "$(in_guest a cat /work/in/repo/f)" one
 	same 'by tar, sed and vim' "$(in_guest a cat /work/in/tar/src/f | tr '\n' ' ')" 'two three '
 	same owners "$(in_guest a sh -c 'find /work/in -exec stat -c %u:%g {} + | sort -u')" 1000:1000
 	# Outside the group there is one sentence.

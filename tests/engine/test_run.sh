@@ -94,7 +94,7 @@ test_MAF_136_a_flood_is_cut_and_removed() {
 
 interrupted_by() {
 	local status=0 pid
-	"$SBXFS" run --image sbxfs-test:latest --scope "$PREFIX" -- sh -c 'echo up; sleep 500' </dev/null >out 2>err &
+	signalled "$SBXFS" run --image sbxfs-test:latest --scope "$PREFIX" -- sh -c 'echo up; sleep 500' </dev/null >out 2>err &
 	pid=$!
 	wait_for 20 grep -q up out
 	kill "-$1" $pid
