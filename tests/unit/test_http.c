@@ -70,8 +70,8 @@ END_TEST
 START_TEST(an_answers_date_tells_the_engines_clock)
 {
 	static const char *const answers[] = { OK,
-		"HTTP/1.1 200 OK\r\nDate: Tue, 14 Nov 2023 22:13:20 GMT\r\n"
-		"Content-Length: 2\r\n\r\nhi",
+		("HTTP/1.1 200 OK\r\nDate: Tue, 14 Nov 2023 22:13:20 GMT\r\n"
+		 "Content-Length: 2\r\n\r\nhi"),
 		"HTTP/1.1 200 OK\r\nDate: some day\r\nContent-Length: 2\r\n\r\nhi" };
 	begin(answers, 3);
 	ck_assert_int_eq(status_of("GET"), 200);
