@@ -127,7 +127,6 @@ int sbx_tool_open(struct sbx_tool *tool, bool planes, struct sbx_error *err)
 	int rc = sbx_endpoint_find(sbx_tool_engine_choice(tool, NULL), &endpoint, err);
 	if (rc < 0)
 		return rc;
-	tool->cancel = sbx_cancel_create();
 	endpoint.insecure = tool->insecure;
 	struct sbx_call bound = sbx_call_within(tool->timeout_ms, NULL);
 	struct sbx_call call = sbx_call_shorter(&bound, OPEN_MS);
@@ -140,6 +139,7 @@ int sbx_tool_open(struct sbx_tool *tool, bool planes, struct sbx_error *err)
 		if (rc < 0)
 			return rc;
 	}
+	tool->cancel = sbx_cancel_create();
 	return catch_signals(tool, err);
 }
 

@@ -112,11 +112,12 @@ test_out_of_memory() {
 	# A limit that what the daemon has already cannot be pushed below is refused: the least that is taken, then more is asked for.
 	local mib
 	for mib in 1 2 4 8; do echo ${mib}m >"$group/$limit" 2>/dev/null && break; done
-	in_guest a sh -c 'i=0; while [ $i -lt 3000 ]; do echo $i >out/many$i; i=$((i+1)); done'
-	timeout -k 2 60 ls -l "$(box a)/out" >/dev/null 2>&1 || true
+	in_guest a sh -c 'i=0; while [ $i -lt 1500 ]; do head -c 16000 /dev/zero >out/many$i; i=$((i+1)); done'
+	timeout -k 2 60 sh -c 'ls -l "$1"; cat "$1"/many*' sh "$(box a)/out" >/dev/null 2>&1 || true
 	wait_for 20 eval '! kill -0 $MOUNT_PID'
 	[ "$(sed -n 's/^oom_kill //p' "$group/$killed")" -gt 0 ] || fail 'it ended of something else than its memory'
 	wait "$MOUNT_PID" || true
+	wait_for 20 eval '! grep -qF " $MNT " /proc/mounts' # by its reaper
 	mount_up
 	same 'replaced' "$(cat "$(box a)/out/x")" text
 	mount_down
