@@ -8,9 +8,11 @@ suites='fault engine'
 [ "${1:-}" != --unit ] || { suites='' && shift; }
 command -v valgrind >/dev/null || { echo 'valgrind is not installed; run tools/install-deps'; exit 77; }
 ninja -C build -j 2 >/dev/null || exit 1
-logs=$PWD/build/valgrind
-rm -rf "$logs"
-mkdir -p "$logs"
+# Not below the build directory, whose name may have a space: the wrapped command is split at them.
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/sbxfs-valgrind.XXXXXX") || exit 1
+trap 'rm -rf "$scratch"' EXIT
+logs=$scratch/logs
+mkdir "$logs"
 # Suites call it by this name, since some of them give the program's path to others.
 wrap=(valgrind --quiet --vgdb=no --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite --error-exitcode=99
 	"--log-file=$logs/%p")

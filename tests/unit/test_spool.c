@@ -47,6 +47,15 @@ static bool kept(struct sbx_spools *spools, const char *key)
 	return spool;
 }
 
+/* The soft limit: memcheck keeps the hard one to itself. */
+static void limit_descriptors(rlim_t count)
+{
+	struct rlimit files;
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &files), 0);
+	files.rlim_cur = count;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &files), 0);
+}
+
 START_TEST(evicts_the_oldest_unused)
 {
 	struct sbx_spools *spools = open_spools(1000000);
@@ -64,8 +73,7 @@ END_TEST
 /* However small they are: all else needs descriptors, too. */
 START_TEST(keeps_a_quarter_of_the_descriptors)
 {
-	struct rlimit few = { .rlim_cur = 128, .rlim_max = 128 };
-	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	limit_descriptors(128);
 	struct sbx_spools *spools = open_spools(INT64_C(1) << 30);
 	for (int i = 0; i < 100; i++) {
 		cleanup_free char *key = sbx_printf("%d", i);
@@ -83,8 +91,7 @@ END_TEST
 /* With every one of them held by a reader, no freeze window could be closed. */
 START_TEST(leaves_descriptors_for_the_engine)
 {
-	struct rlimit few = { .rlim_cur = 64, .rlim_max = 64 };
-	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	limit_descriptors(64);
 	struct sbx_spools *spools = open_spools(INT64_C(1) << 30);
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct sbx_spool *held[64];
