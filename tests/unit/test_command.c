@@ -93,6 +93,7 @@ START_TEST(an_engine_that_stalls_is_not_late)
 	sbx_engine_close(engine);
 	sbx_endpoint_finish(&endpoint);
 	scripted_stop(&server);
+	directory_leave();
 }
 END_TEST
 
