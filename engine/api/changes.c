@@ -110,7 +110,8 @@ static int begin_row(struct sbx_changes_reader *reader)
 static int other_byte(struct sbx_changes_reader *reader, char byte)
 {
 	static const char null[] = "null";
-	if (strchr(" \t\r\n", byte) && byte)
+	bool in_word = reader->place == SBX_CHANGES_BEFORE && reader->letters;
+	if (!in_word && byte && strchr(" \t\r\n", byte))
 		return 0;
 	switch (reader->place) {
 	case SBX_CHANGES_BEFORE:

@@ -59,10 +59,11 @@ END_TEST
 START_TEST(refuses_rows_that_are_none)
 {
 	static const char *const texts[] = { "{}", "\"x\"", "[1]", "[{}]", "", "nul", "nulll",
-		"null[]", "[", "[{\"Path\":\"/a\",\"Kind\":1}", "[{\"Path\":\"/a\",\"Kind\":1},]",
-		"[{\"Path\":\"/a\",\"Kind\":1}{}]", "[,]", "[{\"Path\":\"/a\",\"Kind\":1}]]",
-		"[{\"Path\":\"/a\",\"Kind\":1,}]", "[[]]", "[{\"Path\":\"/a\",\"Kind\":3}]",
-		"[{\"Path\":\"a\",\"Kind\":1}]", "[{\"Path\":\"/a\",\"Kind\":\"1\"}]" };
+		"nu ll", "nu\rll", "null[]", "[", "[{\"Path\":\"/a\",\"Kind\":1}",
+		"[{\"Path\":\"/a\",\"Kind\":1},]", "[{\"Path\":\"/a\",\"Kind\":1}{}]", "[,]",
+		"[{\"Path\":\"/a\",\"Kind\":1}]]", "[{\"Path\":\"/a\",\"Kind\":1,}]", "[[]]",
+		"[{\"Path\":\"/a\",\"Kind\":3}]", "[{\"Path\":\"a\",\"Kind\":1}]",
+		"[{\"Path\":\"/a\",\"Kind\":\"1\"}]" };
 	struct sbx_changes changes;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		ck_assert_int_eq(parse(texts[i], &changes), -EIO);
