@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +16,36 @@ const struct sbx_tool_command *sbx_tool_find(const char *name)
 			return sbx_tool_commands[i];
 	}
 	return NULL;
+}
+
+/* Who started us may have made the output non-blocking, for itself too: full is not the end then.
+ */
+static ssize_t write_waiting(void *cookie, const char *bytes, size_t size)
+{
+	size_t done = 0;
+	(void)cookie;
+	while (done < size) {
+		ssize_t written = write(STDOUT_FILENO, bytes + done, size - done);
+		if (written >= 0) {
+			done += (size_t)written;
+		} else if (errno == EAGAIN) {
+			struct pollfd room = { .fd = STDOUT_FILENO, .events = POLLOUT };
+			if (poll(&room, 1, -1) < 0 && errno != EINTR)
+				return 0; /* stdio's word for an error */
+		} else if (errno != EINTR) {
+			return 0;
+		}
+	}
+	return (ssize_t)size;
+}
+
+static void make_output_wait(void)
+{
+	FILE *out = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = write_waiting });
+	if (!out)
+		return; /* as it was: only a full non-blocking pipe needs more */
+	(void)setvbuf(out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);
+	stdout = out;
 }
 
 static int finish(int code)
@@ -58,6 +89,7 @@ int main(int argc, char **argv)
 {
 	if (!fill_standard_descriptors())
 		return SBX_EXIT_OURS; /* nowhere to say it */
+	make_output_wait();
 	if (argc < 2) {
 		(void)fprintf(stderr,
 			"sbxfs: no command; see `sbxfs help`\n"); /* nowhere else to say it */
