@@ -106,21 +106,26 @@ static int begin_row(struct sbx_changes_reader *reader)
 	return row_byte(reader, '{');
 }
 
+/* No list at all is said as null. */
+static int null_byte(struct sbx_changes_reader *reader, char byte)
+{
+	static const char null[] = "null";
+	if (byte != null[reader->letters])
+		return no_list(reader);
+	reader->place = null[++reader->letters] ? SBX_CHANGES_IN_NULL : SBX_CHANGES_AFTER;
+	return 0;
+}
+
 /* A byte between the rows, before the list or after it. */
 static int other_byte(struct sbx_changes_reader *reader, char byte)
 {
-	static const char null[] = "null";
-	bool in_word = reader->place == SBX_CHANGES_BEFORE && reader->letters;
-	if (!in_word && byte && strchr(" \t\r\n", byte))
+	if (byte && strchr(" \t\r\n", byte))
 		return 0;
 	switch (reader->place) {
 	case SBX_CHANGES_BEFORE:
-		if (byte == '[')
-			reader->place = SBX_CHANGES_BEGUN;
-		else if (byte != null[reader->letters])
-			return no_list(reader);
-		else if (!null[++reader->letters])
-			reader->place = SBX_CHANGES_AFTER;
+		if (byte != '[')
+			return null_byte(reader, byte);
+		reader->place = SBX_CHANGES_BEGUN;
 		return 0;
 	case SBX_CHANGES_BEGUN:
 	case SBX_CHANGES_AFTER_COMMA:
@@ -142,18 +147,26 @@ static int other_byte(struct sbx_changes_reader *reader, char byte)
 	return 0;
 }
 
+static int feed_byte(struct sbx_changes_reader *reader, char byte)
+{
+	switch (reader->place) {
+	case SBX_CHANGES_IN_ROW:
+		return row_byte(reader, byte);
+	case SBX_CHANGES_IN_NULL:
+		return null_byte(reader, byte);
+	default:
+		return other_byte(reader, byte);
+	}
+}
+
 int sbx_changes_feed(void *data, const void *bytes, size_t size)
 {
 	struct sbx_changes_reader *reader = data;
+	int result = 0;
 	reader->text.limit = ROW_BYTES;
-	for (size_t i = 0; i < size; i++) {
-		char byte = ((const char *)bytes)[i];
-		int result = reader->place == SBX_CHANGES_IN_ROW ? row_byte(reader, byte)
-								 : other_byte(reader, byte);
-		if (result)
-			return result;
-	}
-	return 0;
+	for (size_t i = 0; i < size && !result; i++)
+		result = feed_byte(reader, ((const char *)bytes)[i]);
+	return result;
 }
 
 static void sort_once_each(struct sbx_changes *changes)

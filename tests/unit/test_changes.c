@@ -59,7 +59,7 @@ END_TEST
 START_TEST(refuses_rows_that_are_none)
 {
 	static const char *const texts[] = { "{}", "\"x\"", "[1]", "[{}]", "", "nul", "nulll",
-		"nu ll", "nu\rll", "null[]", "[", "[{\"Path\":\"/a\",\"Kind\":1}",
+		"nu ll", "nu\rll", "nu[]", "null[]", "[", "[{\"Path\":\"/a\",\"Kind\":1}",
 		"[{\"Path\":\"/a\",\"Kind\":1},]", "[{\"Path\":\"/a\",\"Kind\":1}{}]", "[,]",
 		"[{\"Path\":\"/a\",\"Kind\":1}]]", "[{\"Path\":\"/a\",\"Kind\":1,}]", "[[]]",
 		"[{\"Path\":\"/a\",\"Kind\":3}]", "[{\"Path\":\"a\",\"Kind\":1}]",
