@@ -6,6 +6,7 @@
 #include "tar_read.h"
 
 #include "../base/alloc.h"
+#include "../base/text.h"
 
 #include <string.h>
 
@@ -133,27 +134,47 @@ static int by_change(const void *key, const void *row)
 	return strcmp(key, ((const struct sbx_change *)row)->path);
 }
 
+/* What the change list says of an item, or NULL. */
+static const struct sbx_change *change_of(const struct sbx_plane_archive *plane,
+	const struct sbx_put_item *item, const struct sbx_changes *changes)
+{
+	cleanup_free char *path = sbx_guest_path_join(plane->workdir, item->path);
+	return !changes->count ? NULL
+			       : bsearch(path, changes->rows, changes->count,
+					 sizeof(*changes->rows), by_change);
+}
+
+/* Below a directory that the image does not have the change list names everything, sockets too, and
+ * spells every name that is UTF-8 as it is: what it does not name is not there, and no archive is
+ * needed to know that. Returns how many items are left. */
+static size_t note_absent_of_new(const struct survey *survey, const struct sbx_plane_archive *plane,
+	const char *root, const struct sbx_changes *changes)
+{
+	bool new = false;
+	size_t left = survey->count;
+	for (size_t i = 0; i < changes->count && !new; i++)
+		new = changes->rows[i].kind == 1 &&
+		      sbx_guest_path_within(root, changes->rows[i].path);
+	for (size_t i = 0; i < survey->count && new; i++) {
+		const struct sbx_put_item *item = survey->items[i];
+		bool absent = sbx_utf8_valid(item->path, strlen(item->path)) &&
+			      !change_of(plane, item, changes);
+		survey->seen[i].known = absent;
+		left -= absent;
+	}
+	return left;
+}
+
 /* Docker leaves sockets out of an archive, but not out of the changes: only what is in neither is
  * not there. */
-static void note_absent(struct sbx_walk *walk, struct survey *survey, const struct sbx_call *call)
+static void note_absent(const struct survey *survey, const struct sbx_plane_archive *plane,
+	const struct sbx_changes *changes)
 {
-	struct sbx_plane_archive *plane = walk->plane;
-	struct sbx_changes changes = { 0 };
-	struct sbx_error ignored = SBX_ERROR_INIT;
-	if (sbx_archive_changes(plane->engine, plane->container.id, plane->workdir, call, &changes,
-		    &ignored) < 0)
-		return;
 	for (size_t i = 0; i < survey->count; i++) {
-		cleanup_free char *path =
-			sbx_guest_path_join(plane->workdir, survey->items[i]->path);
-		const struct sbx_change *row = !changes.count
-						       ? NULL
-						       : bsearch(path, changes.rows, changes.count,
-								 sizeof(*changes.rows), by_change);
+		const struct sbx_change *row = change_of(plane, survey->items[i], changes);
 		if (!survey->seen[i].known && (!row || row->kind == 2))
 			survey->seen[i].known = true;
 	}
-	sbx_changes_finish(&changes);
 }
 
 void sbx_put_survey(struct sbx_walk *walk, struct sbx_put_item *const *items, size_t count,
@@ -176,8 +197,16 @@ void sbx_put_survey(struct sbx_walk *walk, struct sbx_put_item *const *items, si
 		return;
 	bool directory = st.type == SBX_TYPE_DIR;
 	sbx_stat_finish(&st);
-	if (!directory || sbx_account_guard_walk(walk, call, &ignored) < 0)
+	if (!directory)
 		return;
-	if (read_archive(walk, &survey, call) && absent)
-		note_absent(walk, &survey, call);
+	const struct sbx_plane_archive *plane = walk->plane;
+	struct sbx_changes changes cleanup_with(sbx_changes_finish) = { 0 };
+	cleanup_free char *whole = sbx_guest_path_join(plane->workdir, root);
+	bool told = absent && sbx_archive_changes(plane->engine, plane->container.id, whole, call,
+				      &changes, &ignored) == 0;
+	size_t left = told ? note_absent_of_new(&survey, plane, whole, &changes) : count;
+	if (left < FEWEST_ITEMS || sbx_account_guard_walk(walk, call, &ignored) < 0)
+		return;
+	if (read_archive(walk, &survey, call) && told)
+		note_absent(&survey, plane, &changes);
 }

@@ -4,7 +4,9 @@
  *
  * A HEAD for each is two requests an item, before and after, and 70 ms each on a paused Podman
  * container. The archive of their directory says the same of all of them, within a budget: what is
- * there besides them may be large.
+ * there besides them may be large. Where the image does not have the directory, and what was made
+ * in it since is not among the items, the list of changes is enough: 1 to 30 ms where an archive
+ * takes 40 to 280.
  */
 #ifndef SBX_FILES_PUT_SURVEY_H
 #define SBX_FILES_PUT_SURVEY_H

@@ -61,14 +61,22 @@ def sees(made, result, seen, state, content):
     return ""
 
 
+def written(now):
+    """A file that was put. Its time is its own."""
+    return {"kind": "file", "mode": 0o644, "size": 8, "sha256": hashlib.sha256(b"written\n").hexdigest(), "uid": 1000, "target": "",
+            "mtime": now.get("mtime"), "ns": now.get("ns")}
+
+
 def wanted_tree(made, tree, after):
     """What a success makes of the tree. Times that a put or mkdir gives are its own."""
     op, path = made.op[0], "/work/" + (made.op + [""])[1]
     tree = dict(tree)
     new = after.get(path, {})
     if op in ("put", "put-new"):
-        tree[path] = {"kind": "file", "mode": 0o644, "size": 8, "sha256": hashlib.sha256(b"written\n").hexdigest(), "uid": 1000,
-                      "target": "", "mtime": new.get("mtime"), "ns": new.get("ns")}
+        tree[path] = written(new)
+    elif op == "put-many":
+        start = 12 if f"{path}/11" in tree else 0
+        tree.update({each: written(after.get(each, {})) for each in (f"{path}/{i}" for i in range(start, start + 12))})
     elif op == "mkdir":
         tree[path] = {"kind": "dir", "mode": 0o755, "size": 0, "sha256": hashlib.sha256(b"").hexdigest(), "uid": 1000, "target": "",
                       "mtime": new.get("mtime"), "ns": new.get("ns")}

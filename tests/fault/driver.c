@@ -155,11 +155,18 @@ static int do_mkdir(struct operation *on, const struct sbx_call *call, struct sb
 	return on->plane->ops->put(on->plane, &directory, 1, call, err);
 }
 
+static int written(int *fd, struct sbx_error *err)
+{
+	*fd = memfd_create("driver", MFD_CLOEXEC);
+	return *fd >= 0 && write(*fd, "written\n", 8) == 8 ? 0
+							   : sbx_fail_errno(err, errno, "memfd");
+}
+
 static int do_put(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
 {
-	cleanup_close int fd = memfd_create("driver", MFD_CLOEXEC);
-	if (fd < 0 || write(fd, "written\n", 8) != 8)
-		return sbx_fail_errno(err, errno, "memfd");
+	cleanup_close int fd = -1;
+	if (written(&fd, err) < 0)
+		return -err->errnum;
 	static bool touched; /* a retry may replace what the try before may have left */
 	struct sbx_put_item item = { .path = on->path,
 		.type = SBX_TYPE_FILE,
@@ -169,6 +176,27 @@ static int do_put(struct operation *on, const struct sbx_call *call, struct sbx_
 		.only_new = strcmp(on->op, "put-new") == 0 && !touched };
 	int rc = on->plane->ops->put(on->plane, &item, 1, call, err);
 	touched = item.touched;
+	return rc;
+}
+
+/* Files with numbers for names in one directory, by one upload; others the next time. */
+static int do_put_many(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
+{
+	enum { MANY = 12 };
+	static int number;
+	cleanup_close int fd = -1;
+	if (written(&fd, err) < 0)
+		return -err->errnum;
+	struct sbx_put_item items[MANY];
+	for (int i = 0; i < MANY; i++)
+		items[i] = (struct sbx_put_item){ .path = sbx_printf("%s/%d", on->path, number++),
+			.type = SBX_TYPE_FILE,
+			.mode = 0644,
+			.size = 8,
+			.fd = fd };
+	int rc = on->plane->ops->put(on->plane, items, MANY, call, err);
+	for (int i = 0; i < MANY; i++)
+		free((char *)items[i].path);
 	return rc;
 }
 
@@ -215,6 +243,7 @@ static const struct {
 	{ "mkdir", do_mkdir, true },
 	{ "put", do_put, true },
 	{ "put-new", do_put, true },
+	{ "put-many", do_put_many, true },
 	{ "sandboxes", do_sandboxes, false },
 	{ "inspect", do_inspect, false },
 };

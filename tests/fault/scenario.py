@@ -47,6 +47,7 @@ OPS = {  # and what each is done through
     "rename": BOTH,  # PATH to PATH.to
     "walk": BOTH,  # lists and reads all below PATH; the library only lists
     "put-new": (LIBRARY,),  # replaces nothing
+    "put-many": (LIBRARY,),  # PATH/0 to PATH/11 in one upload, the second time PATH/12 to PATH/23
     "sandboxes": BOTH,  # who is there
     "inspect": BOTH,  # one of them; a mount: who is there, within its retry
     "follow": (MOUNT,),  # a sandbox comes and goes, and the mount shows it
