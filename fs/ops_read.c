@@ -19,8 +19,28 @@ enum {
 	SPLICE_MIN = 8192,
 };
 
+/* A small content goes into the kernel's pages with the open, so that no READ comes for it. Only
+ * where nobody has the file open: a READ that waits for us holds the pages, and the kernel would
+ * let us wait for them (fuse-guide §2). What it does not take, it asks for. */
+static void fill_pages(const struct sbx_request *request, const struct sbx_spool *spool)
+{
+	struct sbx_fs *fs = request->fs;
+	const struct sbx_node *node = request->node;
+	if (node->kind != SBX_NODE_OUTPUT_FILE || node->served || node->spools || !spool->memory ||
+		!spool->complete || !spool->size)
+		return;
+	struct fuse_bufvec bytes = FUSE_BUFVEC_INIT((size_t)spool->size);
+	bytes.buf[0].mem = spool->memory;
+	int rc = fuse_lowlevel_notify_store(fs->session, node->id, 0, &bytes, FUSE_BUF_NO_SPLICE);
+	if (rc)
+		sbx_log(SBX_LOG_DEBUG, "pages for the kernel: %s", strerror(-rc));
+	else
+		fs->counters.bytes_read += (uint64_t)spool->size;
+}
+
 static void opened(struct sbx_request *request, struct sbx_spool *spool)
 {
+	fill_pages(request, spool);
 	struct sbx_handle *handle = sbx_handle_create(request->fs, request->node);
 	handle->spool = spool;
 	request->node->spools++;

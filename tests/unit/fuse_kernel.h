@@ -40,6 +40,16 @@ static inline uint64_t tell(uint32_t opcode, uint64_t node, const void *body, si
 	return header.unique;
 }
 
+/* The next message, which is a notice of that kind; its body goes to out. */
+static inline void notice(int32_t kind, void *out, size_t size)
+{
+	struct fuse_out_header header;
+	struct iovec parts[] = { { &header, sizeof(header) }, { out, size } };
+	ck_assert_int_ge(readv(kernel, parts, 2), (ssize_t)sizeof(header));
+	ck_assert_uint_eq(header.unique, 0);
+	ck_assert_int_eq(header.error, kind);
+}
+
 /* The next answer, notices left out. Returns its error; the body goes to out. */
 static inline int answer(uint64_t unique, void *out, size_t size, size_t *got)
 {

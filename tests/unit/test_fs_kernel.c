@@ -715,6 +715,41 @@ START_TEST(a_second_that_is_over_brings_content)
 }
 END_TEST
 
+/* The kernel gets what is known with the first open, and need not ask for it. */
+START_TEST(a_known_content_comes_with_the_open)
+{
+	struct {
+		struct fuse_notify_store_out head;
+		char bytes[64];
+	} stored = { 0 };
+	struct fuse_open_in in = { .flags = 0 };
+	struct fuse_open_out first;
+	begin();
+	uint64_t box = node_of(FUSE_ROOT_ID, "box");
+	uint64_t out = node_of(box, "out");
+	fake.row_ns = -1;
+	list(out);
+	uint64_t node = node_of(out, "a");
+	uint64_t unique = tell(FUSE_OPEN, node, &in, sizeof(in));
+	notice(FUSE_NOTIFY_STORE, &stored, sizeof(stored));
+	ck_assert_uint_eq(stored.head.nodeid, node);
+	ck_assert_uint_eq(stored.head.offset, 0);
+	ck_assert_uint_eq(stored.head.size, 2);
+	ck_assert_str_eq(stored.bytes, "x\n");
+	ck_assert_int_eq(answer(unique, &first, sizeof(first), NULL), 0);
+	ck_assert_int_eq(first.open_flags & FOPEN_KEEP_CACHE, FOPEN_KEEP_CACHE);
+	/* Somebody may be in the middle of a READ of it now, or have its pages. */
+	uint64_t before = fs.counters.bytes_read, handle;
+	ck_assert_int_eq(open_file(node, &handle), 0);
+	release(node, handle);
+	release(node, first.fh);
+	ck_assert_int_eq(open_file(node, &handle), 0);
+	release(node, handle);
+	ck_assert_uint_eq(fs.counters.bytes_read, before);
+	finish();
+}
+END_TEST
+
 static void set_nanoseconds(int32_t ns)
 {
 	pthread_mutex_lock(&fake.lock);
@@ -1080,6 +1115,7 @@ UNIT_MAIN("fs_kernel", answers_that_outlive_a_sandbox, a_name_of_a_sandbox_that_
 	what_lies_deeper_comes_with_the_listing, more_directories_than_are_kept,
 	many_questions_become_one_listing, a_large_directory_is_glanced_at_once,
 	a_second_that_is_not_over_brings_no_content, a_second_that_is_over_brings_content,
+	a_known_content_comes_with_the_open,
 	a_listing_confirms_no_time_of_a_second_that_was_not_over, nor_under_in,
 	old_listings_are_let_go, a_rounded_second_changes_no_known_time,
 	removed_sandboxes_leave_no_plane_behind, a_plane_in_use_outlives_its_sandbox,
