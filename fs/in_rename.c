@@ -144,7 +144,7 @@ static void done(struct sbx_job *base)
 		file->moving = false;
 	bool sent = !result && file && move->send;
 	if (sent) {
-		if (sbx_staging_forget_record(fs->in->staging, file->sequence, &err))
+		if (sbx_staging_forget_record(fs->in->staging, file->sequence, file->fd, &err))
 			sbx_log(SBX_LOG_WARNING, "%s", err.message);
 		file->recorded = false;
 		file->landed_version = move->version;

@@ -45,7 +45,7 @@ static void settle_record(struct part *part)
 	struct sbx_error err = SBX_ERROR_INIT;
 	int result;
 	if (!item->result) {
-		result = sbx_staging_forget_record(part->staging, record->sequence, &err);
+		result = sbx_staging_forget_record(part->staging, record->sequence, item->fd, &err);
 	} else {
 		record->attempts++;
 		record->only_new = item->only_new && !item->touched;

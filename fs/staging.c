@@ -247,8 +247,7 @@ void sbx_staging_close(struct sbx_staging *staging)
 	bool kept = false;
 	DIR *entries = fdopendir(dup(staging->directory));
 	for (struct dirent *entry; entries && (entry = readdir(entries));)
-		kept |= sbx_text_has_suffix(entry->d_name, ".json") &&
-			strcmp(entry->d_name, "about.json") != 0;
+		kept = kept || sbx_staging_is_record(staging, entry->d_name);
 	if (entries && !kept) {
 		rewinddir(entries);
 		for (struct dirent *entry; (entry = readdir(entries));)

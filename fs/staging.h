@@ -4,8 +4,9 @@
  *
  * A store is one private directory (0700) under the staging root, held by one process through a
  * lock: STORE/lock, STORE/about.json (which mount and engine), and for each staged file NUMBER.data
- * (0600, the bytes) and NUMBER.json (its record). No file name holds text that a guest or a user
- * chose. Bytes without a record were never acknowledged and are dropped at the next opening; a
+ * (0600, the bytes) and NUMBER.json (its record; one that need not outlive the host may be the
+ * attribute user.sbxfs.record of NUMBER.data instead). No file name holds text that a guest or a
+ * user chose. Bytes without a record were never acknowledged and are dropped at the next opening; a
  * record is replaced whole or not at all. Functions are safe from many threads; those that sync
  * block.
  */
@@ -84,15 +85,16 @@ int sbx_staging_reopen(
  * that cannot reserve is no error. */
 int sbx_staging_reserve(int fd, int64_t size_bytes, struct sbx_error *err);
 /* Writes or replaces the record of staged->sequence. durable: bytes (of fd), record and directory
- * are synced when it returns 0, so that a close may be acknowledged. fd: its data file, only used
- * when durable. */
+ * are synced when it returns 0, so that a close may be acknowledged. fd: its data file; -1
+ * only where it is not durable. */
 int sbx_staging_record(struct sbx_staging *staging, const struct sbx_staged *staged, int fd,
 	bool durable, struct sbx_error *err);
 /* The bytes have landed or were discarded: removes the record, then the data. What is not there is
  * no error. */
 int sbx_staging_forget(struct sbx_staging *staging, uint64_t sequence, struct sbx_error *err);
-/* The record alone: the data stays as a cache for as long as its owner has it open. */
+/* The record alone: the data stays as a cache for as long as its owner has it open. fd: the data
+ * file, -1 if it is not at hand. */
 int sbx_staging_forget_record(
-	struct sbx_staging *staging, uint64_t sequence, struct sbx_error *err);
+	struct sbx_staging *staging, uint64_t sequence, int fd, struct sbx_error *err);
 
 #endif

@@ -3,7 +3,9 @@
  *
  * Every file is reached from the store's directory descriptor without following links, so nobody
  * who can write next to the store can turn a record into another file. A record is written to a
- * temporary name, synced where asked, and renamed.
+ * temporary name, synced where asked, and renamed; or, where it need not be durable, it is an
+ * attribute of the data file, which spares making a file and removing it (0.1 ms, on a busy ext4
+ * five times that). One with a name of its own is newer than an attribute.
  */
 #include "staging_store.h"
 
@@ -15,9 +17,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
+
+#define ATTRIBUTE "user.sbxfs.record"
 
 void sbx_staging_data_name(uint64_t sequence, char out[SBX_STAGING_NAME_SIZE])
 {
@@ -97,6 +103,46 @@ int sbx_staging_read_file(
 	}
 }
 
+int sbx_staging_read_attribute(
+	int directory, const char *data_name, struct sbx_buffer *out, struct sbx_error *err)
+{
+	cleanup_close int fd = openat(directory, data_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return sbx_fail_errno(err, errno, "cannot open the staged file %s", data_name);
+	cleanup_free char *text = sbx_alloc(XATTR_SIZE_MAX);
+	ssize_t size = fgetxattr(fd, ATTRIBUTE, text, XATTR_SIZE_MAX);
+	if (size < 0)
+		return sbx_fail_errno(err, errno, "cannot read the record of %s", data_name);
+	(void)sbx_buffer_append(out, text, (size_t)size); /* below its limit */
+	return 0;
+}
+
+/* false: there is one with a name of its own, which would count more, or it is not possible here.
+ */
+static bool write_attribute(struct sbx_staging *staging, const char *name, const char *text, int fd)
+{
+	bool named = faccessat(staging->directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+		     errno != ENOENT;
+	return !named && fsetxattr(fd, ATTRIBUTE, text, strlen(text), 0) == 0;
+}
+
+/* fd -1: the file is opened. */
+static int remove_attribute(
+	struct sbx_staging *staging, uint64_t sequence, int fd, struct sbx_error *err)
+{
+	char name[SBX_STAGING_NAME_SIZE];
+	sbx_staging_data_name(sequence, name);
+	cleanup_close int own =
+		fd >= 0 ? -1 : openat(staging->directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int file = fd >= 0 ? fd : own;
+	if (file < 0 && errno == ENOENT)
+		return 0;
+	if (file < 0 ||
+		(fremovexattr(file, ATTRIBUTE) < 0 && errno != ENODATA && errno != EOPNOTSUPP))
+		return sbx_fail_errno(err, errno, "cannot remove the record of %s", name);
+	return 0;
+}
+
 int sbx_staging_create(
 	struct sbx_staging *staging, uint64_t *sequence, int *fd, struct sbx_error *err)
 {
@@ -154,6 +200,8 @@ int sbx_staging_record(struct sbx_staging *staging, const struct sbx_staged *sta
 	if (durable && fsync(fd) < 0)
 		return sbx_fail_errno(err, errno, "cannot sync a staged file");
 	cleanup_free char *text = sbx_staged_print(staged);
+	if (!durable && fd >= 0 && write_attribute(staging, name, text, fd))
+		return 0;
 	return sbx_staging_write_file(staging->directory, name, text, durable, err);
 }
 
@@ -164,19 +212,25 @@ static int remove_name(struct sbx_staging *staging, const char *name, struct sbx
 	return 0;
 }
 
-int sbx_staging_forget_record(struct sbx_staging *staging, uint64_t sequence, struct sbx_error *err)
+int sbx_staging_forget_record(
+	struct sbx_staging *staging, uint64_t sequence, int fd, struct sbx_error *err)
 {
 	char name[SBX_STAGING_NAME_SIZE];
+	/* Last the one that counts: an older one must never be all there is. */
+	int result = remove_attribute(staging, sequence, fd, err);
 	sbx_staging_record_name(sequence, name);
-	return remove_name(staging, name, err);
+	return result ? result : remove_name(staging, name, err);
 }
 
 /* The record goes first: data without one is dropped at the next opening, a record without data
- * would be reported as damaged. */
+ * would be reported as damaged. One that is an attribute goes with the data. */
 int sbx_staging_forget(struct sbx_staging *staging, uint64_t sequence, struct sbx_error *err)
 {
 	char name[SBX_STAGING_NAME_SIZE];
-	int result = sbx_staging_forget_record(staging, sequence, err);
+	sbx_staging_record_name(sequence, name);
+	bool named = faccessat(staging->directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+		     errno != ENOENT;
+	int result = named ? sbx_staging_forget_record(staging, sequence, -1, err) : 0;
 	if (result)
 		return result;
 	sbx_staging_data_name(sequence, name);

@@ -28,15 +28,18 @@ static void damage(struct sbx_staged *staged, const char *reason)
 	staged->damaged = true;
 }
 
-/* A record by its name, judged against its data. Never fails: what cannot be read is damaged. */
-static struct sbx_staged load(struct sbx_staging *staging, const char *name, uint64_t sequence)
+/* The record of a name, or of a data file of that name, judged against its data. Never fails: what
+ * cannot be read is damaged. */
+static struct sbx_staged load(
+	struct sbx_staging *staging, const char *name, bool record, uint64_t sequence)
 {
 	struct sbx_staged staged = { 0 };
 	struct sbx_buffer text = { .limit = SBX_STAGING_RECORD_MAX };
 	struct sbx_error err = SBX_ERROR_INIT;
 	char data[SBX_STAGING_NAME_SIZE];
 	struct stat st;
-	int result = sbx_staging_read_file(staging->directory, name, &text, &err);
+	int result = (record ? sbx_staging_read_file : sbx_staging_read_attribute)(
+		staging->directory, name, &text, &err);
 	if (!result)
 		result = sbx_staged_parse(sbx_buffer_text(&text), text.size, &staged, &err);
 	sbx_buffer_finish(&text);
@@ -62,21 +65,43 @@ static int by_sequence(const void *a, const void *b)
 	return left->sequence < right->sequence ? -1 : left->sequence > right->sequence;
 }
 
+enum place { NOWHERE, NAMED, ATTRIBUTE };
+
+/* Where the record of a data file is. */
+static enum place record_of(struct sbx_staging *staging, const char *name, uint64_t sequence)
+{
+	char record[SBX_STAGING_NAME_SIZE];
+	struct sbx_buffer text = { .limit = SBX_STAGING_RECORD_MAX };
+	struct sbx_error err = SBX_ERROR_INIT;
+	sbx_staging_record_name(sequence, record);
+	if (faccessat(staging->directory, record, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+		errno != ENOENT)
+		return NAMED;
+	int result = sbx_staging_read_attribute(staging->directory, name, &text, &err);
+	sbx_buffer_finish(&text);
+	/* Whatever else it is, it is not certain that there is none. */
+	return result == -ENODATA || result == -EOPNOTSUPP ? NOWHERE : ATTRIBUTE;
+}
+
+bool sbx_staging_is_record(struct sbx_staging *staging, const char *name)
+{
+	uint64_t sequence;
+	return sbx_staging_name_sequence(name, ".json", &sequence) ||
+	       (sbx_staging_name_sequence(name, ".data", &sequence) &&
+		       record_of(staging, name, sequence) == ATTRIBUTE);
+}
+
 /* Bytes that nobody was promised, and records that were never finished. */
 static bool is_litter(struct sbx_staging *staging, const char *name)
 {
 	uint64_t sequence;
-	char record[SBX_STAGING_NAME_SIZE];
 	if (sbx_text_has_suffix(name, ".tmp"))
 		return true;
-	if (!sbx_staging_name_sequence(name, ".data", &sequence))
-		return false;
-	sbx_staging_record_name(sequence, record);
-	return faccessat(staging->directory, record, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
-	       errno == ENOENT;
+	return sbx_staging_name_sequence(name, ".data", &sequence) &&
+	       record_of(staging, name, sequence) == NOWHERE;
 }
 
-/* Counts its number as given out and, if it is a record, gives it back. */
+/* Counts its number as given out and, if it is a record or has one, gives it back. */
 static void take(struct sbx_staging *staging, const char *name, struct sbx_staged_list *out,
 	size_t *capacity)
 {
@@ -86,13 +111,13 @@ static void take(struct sbx_staging *staging, const char *name, struct sbx_stage
 		return;
 	if (sequence >= staging->next)
 		staging->next = sequence + 1;
-	if (!record)
+	if (!record && record_of(staging, name, sequence) != ATTRIBUTE)
 		return;
 	if (out->count == *capacity) {
 		*capacity = *capacity ? 2 * *capacity : 16;
 		out->rows = sbx_realloc_array(out->rows, *capacity, sizeof(*out->rows));
 	}
-	out->rows[out->count++] = load(staging, name, sequence);
+	out->rows[out->count++] = load(staging, name, record, sequence);
 }
 
 int sbx_staging_recover(

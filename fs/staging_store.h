@@ -31,5 +31,10 @@ int sbx_staging_write_file(
 	int directory, const char *name, const char *text, bool durable, struct sbx_error *err);
 int sbx_staging_read_file(
 	int directory, const char *name, struct sbx_buffer *out, struct sbx_error *err);
+/* The record that is an attribute of a data file. ENODATA: it has none. */
+int sbx_staging_read_attribute(
+	int directory, const char *data_name, struct sbx_buffer *out, struct sbx_error *err);
+/* Whether that entry of the store is a record, or a data file that has its own. */
+bool sbx_staging_is_record(struct sbx_staging *staging, const char *name);
 
 #endif

@@ -155,6 +155,64 @@ START_TEST(refuses_a_link_in_its_place)
 }
 END_TEST
 
-UNIT_MAIN("staging", gives_back_after_a_crash_what_was_recorded,
-	marks_what_may_not_be_what_was_meant, is_private_locked_and_gone_when_empty,
-	refuses_a_link_in_its_place)
+static int note(struct sbx_staging *staging, uint64_t sequence, const char *path, int fd)
+{
+	const struct sbx_staged staged = { .sequence = sequence,
+		.sandbox_id = (char *)"ab12",
+		.sandbox_name = (char *)"box",
+		.path = (char *)path,
+		.mode = 0644,
+		.size = 1 };
+	return sbx_staging_record(staging, &staged, fd, false, NULL);
+}
+
+/* The path on record after a crash; NULL: none is. */
+static const char *path_after_crash(char *root, struct sbx_staging **staging)
+{
+	static char path[64];
+	sbx_staging_close(*staging);
+	*staging = open_store(root);
+	struct sbx_staged_list list = recover(*staging);
+	ck_assert_uint_le(list.count, 1);
+	ck_assert(!list.count || !list.rows[0].damaged);
+	(void)snprintf(path, sizeof(path), "%s", list.count ? list.rows[0].path : "");
+	sbx_staged_list_finish(&list);
+	return *path ? path : NULL;
+}
+
+/* Where the file system has no attributes all of it is in names, and the same holds. */
+START_TEST(the_newest_record_counts_wherever_it_is)
+{
+	char *root = make_root();
+	struct sbx_staging *staging = open_store(root);
+	struct sbx_error err = SBX_ERROR_INIT;
+	uint64_t sequence;
+	int fd;
+	ck_assert_int_eq(sbx_staging_create(staging, &sequence, &fd, &err), 0);
+	ck_assert_int_eq(write(fd, "x", 1), 1);
+	ck_assert_int_eq(note(staging, sequence, "in/attribute", fd), 0);
+	ck_assert_str_eq(path_after_crash(root, &staging), "in/attribute");
+	ck_assert_int_eq(note(staging, sequence, "in/name", -1), 0);
+	ck_assert_str_eq(path_after_crash(root, &staging), "in/name");
+	ck_assert_int_eq(note(staging, sequence, "in/newest", fd), 0);
+	ck_assert_str_eq(path_after_crash(root, &staging), "in/newest");
+	/* It landed; its bytes stay for those who have it open. None of the older ones comes back.
+	 */
+	ck_assert_int_eq(sbx_staging_forget_record(staging, sequence, fd, &err), 0);
+	cleanup_free char *data = file_path(root, sequence, ".data");
+	ck_assert_int_eq(access(data, F_OK), 0);
+	ck_assert_ptr_null(path_after_crash(root, &staging));
+	ck_assert_int_eq(close(fd), 0);
+	ck_assert_int_eq(sbx_staging_create(staging, &sequence, &fd, &err), 0);
+	ck_assert_int_eq(note(staging, sequence, "in/gone", fd), 0);
+	ck_assert_int_eq(sbx_staging_forget(staging, sequence, &err), 0);
+	ck_assert_ptr_null(path_after_crash(root, &staging));
+	ck_assert_int_eq(close(fd), 0);
+	sbx_staging_close(staging);
+	remove_root(root);
+}
+END_TEST
+
+UNIT_MAIN("staging", the_newest_record_counts_wherever_it_is,
+	gives_back_after_a_crash_what_was_recorded, marks_what_may_not_be_what_was_meant,
+	is_private_locked_and_gone_when_empty, refuses_a_link_in_its_place)
