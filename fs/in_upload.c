@@ -60,10 +60,10 @@ static void settle_record(struct part *part)
 		sbx_log(SBX_LOG_WARNING, "%s", err.message);
 }
 
-static void note(struct part *part)
+static void note(struct part *part, int fd)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
-	if (sbx_staging_record(part->staging, &part->record, -1, false, &err))
+	if (sbx_staging_record(part->staging, &part->record, fd, false, &err))
 		sbx_log(SBX_LOG_WARNING, "%s", err.message);
 	else
 		part->noted = true;
@@ -77,7 +77,8 @@ static void begins(void *data)
 	if (!part->record.only_new)
 		return;
 	part->record.only_new = false;
-	note(part);
+	/* In place where it can be: of thousands, while the guest stands still. */
+	note(part, part->noted ? part->item.fd : -1);
 }
 
 static int run(struct sbx_job *base, struct sbx_error *err)
@@ -94,7 +95,7 @@ static int run(struct sbx_job *base, struct sbx_error *err)
 		part->item.begins = begins;
 		part->item.data = part;
 		if (!part->noted)
-			note(part);
+			note(part, -1);
 		if (part->item.result)
 			continue;
 		which[count] = i;
