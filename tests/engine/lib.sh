@@ -172,6 +172,8 @@ proxy_lose() { printf '%s\n' "$@" >"$SBXFS_TEST_DIR/stall.lose"; }
 proxy_keep() { rm -f "$SBXFS_TEST_DIR/stall.lose"; }
 # proxy_refuse TEXT…: requests with one of these are answered with 500, as by an engine without a freezer, until proxy_serve.
 proxy_refuse() { printf '%s\n' "$@" >"$SBXFS_TEST_DIR/stall.refuse"; }
+# proxy_refuse_once TEXT MESSAGE: the next request with TEXT in it is answered with 500 and MESSAGE.
+proxy_refuse_once() { printf '%s\n' "$@" >"$SBXFS_TEST_DIR/stall.once"; }
 proxy_serve() { rm -f "$SBXFS_TEST_DIR/stall.refuse"; }
 # proxy_cut BYTES [TIMES]: an upload is broken off after so many bytes, TIMES (1) uploads in all.
 proxy_cut() { echo "$1 ${2:-1}" >"$SBXFS_TEST_DIR/stall.cut"; }

@@ -5,7 +5,8 @@ either way, and STALL.held gets the request's first line. While the file STALL.c
 an upload is cut off after so many, and the file's second number, of uploads to cut, counts down. While the file
 STALL.lose exists, the answers to requests that contain one of its lines are lost: the connection ends, and STALL.lost
 gets a line. While the file STALL.refuse exists, a request that contains one of its lines is answered with 500 by us and
-the engine never sees it. A * in a line stands for a part of a line of the request. The first line of every request is in
+the engine never sees it. STALL.once has two lines: the next request that contains the first is answered with 500 and the second as
+its message, and the file is gone. A * in a line stands for a part of a line of the request. The first line of every request is in
 STALL.requests. The engine itself is untouched. With GID the socket belongs to that group, mode 0660.
 """
 import os
@@ -18,8 +19,6 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from relay import relay
 
 LISTEN, UPSTREAM, STALL = sys.argv[1:4]
-BODY = b'{"message":"cgroups: freezer not mounted"}\n'
-REFUSAL = b"HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
 REQUEST = re.compile(rb"(GET|HEAD|POST|PUT|DELETE) /")
 
 
@@ -30,6 +29,24 @@ def said(file, seen):
                        for line in lines.read().split(b"\n") if line)
     except FileNotFoundError:
         return False
+
+
+def refusal(message):
+    body = b'{"message":"%s"}\n' % message
+    return b"HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+def once(seen):
+    """The message that this request, and no other, is refused with."""
+    try:
+        with open(STALL + ".once", "rb") as lines:
+            pattern, message = lines.read().splitlines()
+        if pattern not in seen:
+            return None
+        os.unlink(STALL + ".once")
+        return message
+    except FileNotFoundError:
+        return None
 
 
 def cut(start, sent):
@@ -65,7 +82,11 @@ class Connection:
             if cut(self.start, self.sent):
                 return None
             if data and said(STALL + ".refuse", self.seen):
-                self.client.sendall(REFUSAL)
+                self.client.sendall(refusal(b"cgroups: freezer not mounted"))
+                return None
+            message = data and once(self.seen)
+            if message:
+                self.client.sendall(refusal(message))
                 return None
         if data and not outgoing and said(STALL + ".lose", self.seen):
             with open(STALL + ".lost", "a") as lost:

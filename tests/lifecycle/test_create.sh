@@ -51,6 +51,37 @@ test_a_lost_answer_makes_nothing_anew() {
 	same 'what the guest has written' "$OUT" kept
 }
 
+# MAF-24: a start that an engine fails for a moment says nothing about the container either: one that it blames on the command is
+# tried once more, any other is told, and the container and what is in it stay for the next create.
+test_a_passing_500_at_start() {
+	local first
+	make a
+	first=$(id_of a)
+	guest a sh -c 'echo kept >/work/note'
+	d kill "$first" >/dev/null
+	proxy_up
+	proxy_refuse_once /start 'OCI runtime create failed: exec: no such file or directory'
+	make a --json
+	[ ! -e stall.once ] || fail 'premise: no start was refused'
+	same 'outcome, of a blamed command' "$(field .outcome) $(field .id)" "restarted $first"
+	d kill "$first" >/dev/null
+	proxy_refuse_once /start 'cgroup: device or resource busy'
+	expect_exit 11 sbxfs create --name "$(full a)" --scope "$PREFIX" --image "$IMAGE"
+	one_sentence
+	says "$(full a)" 'cannot be started' 'resource busy'
+	same 'the container' "$(id_of a) $(state_of a)" "$first exited"
+	make a --json
+	same outcome "$(field .outcome) $(field .id)" "restarted $first"
+	guest a cat /work/note
+	same 'what the guest has written' "$OUT" kept
+	# One that is made anew leaves nothing when its start fails, and can be made the next time.
+	proxy_refuse_once /start 'cgroup: device or resource busy'
+	expect_exit 11 sbxfs create --name "$(full b)" --scope "$PREFIX" --image "$IMAGE"
+	same 'sandboxes' "$(ours)" "$first"
+	proxy_down
+	export DOCKER_HOST=$ENGINE_HOST
+}
+
 # AIR-01, MAF-24: a create that the engine carries out when its caller has given up is found and undone; what was never seen is
 # said to be able to appear, and a run does not call it removed.
 test_a_create_that_comes_late() {

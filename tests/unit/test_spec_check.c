@@ -50,6 +50,16 @@ START_TEST(names)
 	}
 	spec.name = "a_1.b-2";
 	accepted(&spec);
+	/* Both ends of what engines take. */
+	char longest[257];
+	memset(longest, 'n', sizeof(longest));
+	longest[256] = '\0';
+	spec.name = longest;
+	refused(&spec, EINVAL, "--name");
+	longest[255] = '\0';
+	accepted(&spec);
+	spec.name = "ab";
+	accepted(&spec);
 }
 END_TEST
 
