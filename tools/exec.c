@@ -79,9 +79,13 @@ static int execute(struct sbx_tool *tool, const struct sbx_command *asked)
 	struct sbx_command_result result = { 0 };
 	struct capture capture = { 0 };
 	tool->timeout_ms = asked->timeout_ms; /* of what comes before the command, too */
+	/* A word that can name no sandbox is a wrong option and no absence. */
+	if (sbx_sandbox_name_check(tool->operands.items[0], &err) < 0)
+		return refuse(tool, &err, sbx_kind_exit_code(err.kind));
 	if (sbx_tool_open(tool, true, &err) < 0 ||
 		sbx_tool_find_sandbox(tool, tool->operands.items[0], &sandbox, &err) < 0)
-		return refuse(tool, &err, SBX_EXIT_OURS);
+		return refuse(
+			tool, &err, err.kind == SBX_KIND_USAGE ? SBX_EXIT_USAGE : SBX_EXIT_OURS);
 	struct sbx_pass_on streams = { 0 };
 	struct sbx_command command = *asked;
 	command.output = tool->json ? keep : sbx_tool_pass_on;

@@ -70,6 +70,12 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 	}
 	if (sbx_removals_check_identity(&filter, &err) < 0)
 		return sbx_tool_fail(tool, &err);
+	/* All of them before the first is removed: a slip in one word leaves everything in place.
+	 */
+	for (size_t i = 0; i < tool->operands.count; i++) {
+		if (sbx_sandbox_name_check(tool->operands.items[i], &err) < 0)
+			return sbx_tool_fail(tool, &err);
+	}
 	if (instance && tool->operands.count != 1) {
 		sbx_fail(&err, EINVAL, "--instance goes with exactly one name");
 		return sbx_tool_fail(tool, &err);
@@ -98,6 +104,8 @@ const struct sbx_tool_command sbx_tool_rm = {
 	"  --instance ID          only if the sandbox of that name is this very container\n"
 	"  --timeout SECONDS      for each name, default 30\n\n"
 	"One that is not there is no failure. A container that is no sandbox is never removed "
-	"(exit 12).\n",
+	"(exit 12). A word that can be\n"
+	"no name, or is only the beginning of several ids, is exit 2. Interrupted, it exits with "
+	"130, whatever has gone by then.\n",
 	run,
 };

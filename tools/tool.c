@@ -232,6 +232,8 @@ bool sbx_tool_begin(struct sbx_tool *tool, int argc, char **argv, const struct s
 	if (rc == 0)
 		rc = sbx_tool_open(tool, planes, &err);
 	if (rc == 0)
+		rc = sbx_sandbox_name_check(tool->operands.items[0], &err);
+	if (rc == 0)
 		rc = sbx_tool_find_sandbox(tool, tool->operands.items[0], out, &err);
 	if (rc < 0)
 		*code = sbx_tool_fail(tool, &err);

@@ -100,7 +100,9 @@ int sbx_container_inspect(struct sbx_engine *engine, const char *id_or_name,
 	if (err->http_status && (sbx_api_text_has(err, "multiple IDs found") ||
 					sbx_api_text_has(err, "more than one result")))
 		return sbx_fail(err, EINVAL,
-			"\"%s\" is the beginning of more than one container's id", id_or_name);
+			"\"%s\" is no container's name and the beginning of more than one "
+			"container's id: a name, or 12 digits of an id, tell one",
+			id_or_name);
 	if (sbx_container_error_absent(err))
 		return sbx_fail(
 			err, ENOENT, "there is no container %.*s", shown(id_or_name), id_or_name);

@@ -83,7 +83,7 @@ int sbx_dispose(struct sbx_engine *engine, const struct sbx_rules *rules, const 
 	struct sbx_error local = SBX_ERROR_INIT;
 	err = err ? err : &local;
 	*out = (struct sbx_removed){ .result = SBX_REMOVAL_UNKNOWN };
-	int rc = sbx_name_check(name, err);
+	int rc = sbx_sandbox_name_check(name, err);
 	/* Else a live sandbox would be called absent, which is a success. */
 	if (rc == 0 && instance_id && !sbx_id_typed(instance_id))
 		rc = sbx_fail(err, EINVAL,

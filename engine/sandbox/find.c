@@ -11,7 +11,7 @@
 int sbx_sandbox_find(struct sbx_engine *engine, const struct sbx_rules *rules, const char *name,
 	const struct sbx_call *call, struct sbx_sandbox *out, struct sbx_error *err)
 {
-	int rc = sbx_name_check(name, err);
+	int rc = sbx_sandbox_name_check(name, err);
 	if (rc < 0)
 		return rc;
 	struct sbx_error local = SBX_ERROR_INIT;

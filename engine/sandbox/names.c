@@ -2,11 +2,12 @@
 #include "names.h"
 
 #include <errno.h>
+#include <sbx/sandbox.h>
 #include <string.h>
 
 #define ALNUM "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-int sbx_name_check(const char *name, struct sbx_error *err)
+int sbx_sandbox_name_check(const char *name, struct sbx_error *err)
 {
 	size_t length = strnlen(name, 256);
 	if (length < 2 || length > 255 || !strchr(ALNUM, name[0]) ||

@@ -50,7 +50,7 @@ int sbx_spec_utf8_words(const char *what, const char *const *words, struct sbx_e
 
 static int check_names(const struct sbx_spec *spec, struct sbx_error *err)
 {
-	if (spec->name && sbx_name_check(spec->name, err) < 0)
+	if (spec->name && sbx_sandbox_name_check(spec->name, err) < 0)
 		return sbx_wrap(err, "--name");
 	if (spec->call_id && !*spec->call_id)
 		return sbx_fail(err, EINVAL, "the call id is empty");

@@ -52,8 +52,15 @@ int sbx_sandbox_recognise(struct sbx_container *container, const struct sbx_rule
 /* From a list row alone: might it be one? Saves the inspect. */
 bool sbx_sandbox_candidate(const struct sbx_container_summary *row, const struct sbx_rules *rules);
 
-/* By name, or by an id of at least 12 hex digits. Errors: ENOENT kind ABSENT: no such container;
- * ENOENT kind ABSENT with its own sentence: it is a container but not a sandbox. */
+/* What can name a sandbox at all: [a-zA-Z0-9][a-zA-Z0-9_.-]+, at most 255 bytes, which is what
+ * every engine takes as a name and what no URL or host path can be made of. EINVAL kind USAGE; no
+ * engine is asked. Thread-safe. */
+int sbx_sandbox_name_check(const char *name, struct sbx_error *err);
+
+/* By name, or by an id of at least 12 hex digits. rules may be NULL; out: the caller finishes it
+ * after 0. Errors: EINVAL kind USAGE (no name, see above, or the engine knows it only as the
+ * beginning of several ids); ENOENT kind ABSENT: no such container, or with its own sentence: it is
+ * a container but not a sandbox; ETIMEDOUT, ECANCELED, EHOSTDOWN, EIO. Thread-safe. */
 int sbx_sandbox_find(struct sbx_engine *engine, const struct sbx_rules *rules, const char *name,
 	const struct sbx_call *call, struct sbx_sandbox *out, struct sbx_error *err);
 

@@ -83,6 +83,61 @@ test_the_reasons() {
 	same result "$(field '.sandboxes[0].result')" removed
 }
 
+# MAF-34, MAF-40: the engine calls the beginning of two ids ambiguous: nothing is found, removed or made by it, and the sentence
+# says so.
+test_the_beginning_of_two_ids() {
+	local id begin='' before n
+	make a
+	for n in $(seq 120); do
+		d create --name "$(full "n$n")" --label "sbxfs.scope=$PREFIX" --network none "$IMAGE" true >/dev/null
+		begin=$(ours | cut -c1-2 | sort | uniq -d | head -n 1)
+		[ -z "$begin" ] || break
+	done
+	[ -n "$begin" ] || fail 'no two ids begin alike'
+	! d inspect "$begin" >/dev/null 2>said || fail 'premise: the engine takes it for one container'
+	has 'premise: the engine' "$(cat said)" "$begin"
+	before=$(ours)
+	echo x >f
+	local words
+	for words in rm info log exec 'get f --to got' 'put f' create; do
+		case $words in
+		exec) expect_exit 2 sbxfs exec "$begin" -- true ;;
+		create) expect_exit 2 sbxfs create --name "$begin" --scope "$PREFIX" --image "$IMAGE" ;;
+		# shellcheck disable=SC2086 # words
+		*) expect_exit 2 sbxfs ${words%% *} "$begin" $([ "$words" = "${words#* }" ] || echo "${words#* }") ;;
+		esac
+		[ "$words" = rm ] || same "standard output of $words" "$OUT" ''
+		one_sentence
+		says "\"$begin\"" "more than one container's id"
+	done
+	same 'the containers' "$(ours)" "$before"
+	# One that begins so by itself is not meant either: too short a word for an id.
+	id=$(id_of a)
+	ours | grep -v "$id" | while read -r before; do d rm -f "$before" >/dev/null; done
+	expect_exit 3 sbxfs info "$(cut -c1-6 <<<"$id")"
+	expect_exit 0 sbxfs rm "$(cut -c1-6 <<<"$id")" --json
+	same 'the only one' "$(field '.sandboxes[0].result') $(state_of a)" 'absent running'
+}
+
+# MAF-34: every word is looked at before the first sandbox goes; a word that can be no name is the caller's slip (2) with any
+# engine or none, of each command that takes one.
+test_words_that_are_no_names() {
+	local word
+	make a
+	for word in ../b a/b x '' 'a b' .. "$(printf '%0256d' 0)"; do expect_exit 2 sbxfs rm "$(full a)" "$word"; done
+	one_sentence
+	same 'it stays' "$(state_of a)" running
+	for word in info log rm 'exec -- true'; do
+		# shellcheck disable=SC2086 # words
+		expect_exit 2 sbxfs ${word%% *} ../x --engine "unix://$SBXFS_TEST_DIR/no.sock" $([ "$word" = "${word#* }" ] || echo "${word#* }")
+		one_sentence
+		says "'../x'"
+	done
+	expect_exit 2 sbxfs exec ../x -- true
+	expect_exit 2 sbxfs get ../x f --to got
+	expect_exit 2 sbxfs put ../x f
+}
+
 # MAF-31: one that is paused, by anybody, goes at once.
 test_a_paused_one() {
 	make a
