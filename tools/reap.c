@@ -47,6 +47,7 @@ const struct sbx_tool_command sbx_tool_reap = {
 	"  --timeout SECONDS      of all of it, default 600\n\n"
 	"Age is time since creation: neither idleness nor its host's death. If the sandboxes "
 	"cannot all be listed, nothing is\n"
-	"removed. Nothing is ever scheduled: call it from cron or a timer.\n",
+	"removed. Nothing is ever scheduled: call it from cron or a timer. Interrupted, it exits "
+	"with 130; the table says what has gone.\n",
 	run,
 };

@@ -81,5 +81,7 @@ int sbx_removals_print(const struct sbx_tool *tool, const struct sbx_removals *r
 	struct sbx_tool plain = *tool;
 	plain.json = false; /* the document is printed already */
 	int code = sbx_tool_fail(&plain, err);
+	if (sbx_cancel_fired(tool->cancel))
+		return SBX_EXIT_INTERRUPTED;
 	return removals->removed ? SBX_EXIT_PARTIAL : code;
 }

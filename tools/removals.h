@@ -8,8 +8,8 @@
 
 /* Moves row into removals and counts it. */
 void sbx_removals_take(struct sbx_removals *removals, struct sbx_removed *row, int result);
-/* Prints all rows; result and err are those of the call that made them. Returns the exit code: 13
- * when some went and some stayed. */
+/* Prints all rows; result and err are those of the call that made them. Returns the exit code: 130
+ * when it was interrupted, 13 when some went and some stayed. */
 int sbx_removals_print(const struct sbx_tool *tool, const struct sbx_removals *removals, int result,
 	const struct sbx_error *err);
 

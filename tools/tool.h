@@ -20,6 +20,7 @@ enum {
 	SBX_EXIT_USAGE = 2,
 	SBX_EXIT_ABSENT = 3,
 	SBX_EXIT_PARTIAL = 13,
+	SBX_EXIT_INTERRUPTED = 130,
 	SBX_EXIT_OURS = 125, /* exec and run: our or the engine's failure, not the guest's */
 };
 

@@ -147,7 +147,10 @@ int sbx_dispose_identity(struct sbx_engine *engine, const struct sbx_identity_fi
 		struct sbx_removed *removed = sbx_removals_add(out, row->id, row->name);
 		struct sbx_error reason = SBX_ERROR_INIT;
 		struct sbx_call bounded = sbx_call_shorter(call, SBX_REMOVAL_BOUND_MS);
-		(void)sbx_removal_perform(engine, &bounded, removed, &reason); /* kept in the row */
+		if (sbx_cancel_fired(bounded.cancel))
+			sbx_removal_cancelled(removed);
+		else /* what comes of it is kept in the row */
+			(void)sbx_removal_perform(engine, &bounded, removed, &reason);
 	}
 	sbx_container_list_finish(&list);
 	sbx_removals_add_unanswered(out, &unanswered);

@@ -119,7 +119,7 @@ static void sweep_one(const struct sweep *sweep, struct sbx_removed *row)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
 	if (sbx_cancel_fired(sweep->call->cancel)) {
-		row->reason = sbx_strdup("cancelled before it was its turn");
+		sbx_removal_cancelled(row);
 		return;
 	}
 	if (look_again(sweep, row, &err) != 1)

@@ -29,6 +29,13 @@ enum sbx_removal sbx_removal_unasked(const struct sbx_error *err)
 	return err->errnum == EHOSTDOWN ? SBX_REMOVAL_UNREACHABLE : SBX_REMOVAL_UNLISTED;
 }
 
+void sbx_removal_cancelled(struct sbx_removed *removed)
+{
+	removed->result = SBX_REMOVAL_UNLISTED;
+	free(removed->reason);
+	removed->reason = sbx_strdup("cancelled before it was its turn");
+}
+
 int sbx_removal_perform(struct sbx_engine *engine, const struct sbx_call *call,
 	struct sbx_removed *removed, struct sbx_error *err)
 {

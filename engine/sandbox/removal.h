@@ -15,6 +15,9 @@ int sbx_removal_perform(struct sbx_engine *engine, const struct sbx_call *call,
 /* The result of a look that failed before any removal was asked for. */
 enum sbx_removal sbx_removal_unasked(const struct sbx_error *err);
 
+/* Of one whose turn did not come, for the call was cancelled: nothing was asked. */
+void sbx_removal_cancelled(struct sbx_removed *removed);
+
 struct sbx_removed *sbx_removals_add(
 	struct sbx_removals *removals, const char *id, const char *name);
 /* One row, of result unlisted, for each container that could not be listed. */

@@ -10,9 +10,9 @@ enum sbx_removal {
 	SBX_REMOVAL_ABSENT,	 /* the engine said so of this very one */
 	SBX_REMOVAL_REFUSED,	 /* asked, and it is still there; or not ours to ask for */
 	SBX_REMOVAL_UNREACHABLE, /* never asked: no engine */
-	SBX_REMOVAL_UNLISTED,	 /* never asked: it could not be looked up */
-	SBX_REMOVAL_UNKNOWN,	 /* asked, and not answered */
-	SBX_REMOVAL_KEPT	 /* dry run, or too young at the last look */
+	SBX_REMOVAL_UNLISTED, /* never asked: it could not be looked up, or its turn did not come */
+	SBX_REMOVAL_UNKNOWN,  /* asked, and not answered */
+	SBX_REMOVAL_KEPT      /* dry run, or too young at the last look */
 };
 const char *sbx_removal_name(enum sbx_removal removal);
 

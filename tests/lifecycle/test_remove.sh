@@ -83,7 +83,7 @@ test_the_reasons() {
 	same result "$(field '.sandboxes[0].result')" removed
 }
 
-# MAF-34, MAF-40: the engine calls the beginning of two ids ambiguous: nothing is found, removed or made by it, and the sentence
+# MAF-34: the engine calls the beginning of two ids ambiguous: nothing is found, removed or made by it, and the sentence
 # says so.
 test_the_beginning_of_two_ids() {
 	local id begin='' before n
@@ -99,14 +99,11 @@ test_the_beginning_of_two_ids() {
 	before=$(ours)
 	echo x >f
 	local words
-	for words in rm info log exec 'get f --to got' 'put f' create; do
-		case $words in
-		exec) expect_exit 2 sbxfs exec "$begin" -- true ;;
-		create) expect_exit 2 sbxfs create --name "$begin" --scope "$PREFIX" --image "$IMAGE" ;;
+	for words in "rm $begin" "info $begin" "log $begin" "exec $begin -- true" "get $begin f --to got" "put $begin f" \
+		"create --name $begin --scope $PREFIX --image $IMAGE"; do
 		# shellcheck disable=SC2086 # words
-		*) expect_exit 2 sbxfs ${words%% *} "$begin" $([ "$words" = "${words#* }" ] || echo "${words#* }") ;;
-		esac
-		[ "$words" = rm ] || same "standard output of $words" "$OUT" ''
+		expect_exit 2 sbxfs $words
+		[ "${words%% *}" = rm ] || same "standard output of $words" "$OUT" ''
 		one_sentence
 		says "\"$begin\"" "more than one container's id"
 	done
@@ -127,15 +124,52 @@ test_words_that_are_no_names() {
 	for word in ../b a/b x '' 'a b' .. "$(printf '%0256d' 0)"; do expect_exit 2 sbxfs rm "$(full a)" "$word"; done
 	one_sentence
 	same 'it stays' "$(state_of a)" running
-	for word in info log rm 'exec -- true'; do
+	for word in 'info ../x' 'log ../x' 'rm ../x' 'exec ../x -- true'; do
 		# shellcheck disable=SC2086 # words
-		expect_exit 2 sbxfs ${word%% *} ../x --engine "unix://$SBXFS_TEST_DIR/no.sock" $([ "$word" = "${word#* }" ] || echo "${word#* }")
+		DOCKER_HOST=unix://$SBXFS_TEST_DIR/no.sock expect_exit 2 sbxfs $word
 		one_sentence
 		says "'../x'"
 	done
 	expect_exit 2 sbxfs exec ../x -- true
 	expect_exit 2 sbxfs get ../x f --to got
 	expect_exit 2 sbxfs put ../x f
+}
+
+# MAF-34: interrupted, whatever it had removed, it exits with 130; what was asked for and not answered and what was not
+# asked for are told apart, and the rest stays.
+test_interrupted() {
+	interrupted() { # ID CMD…: sbxfs CMD is stopped when the removal of ID has been asked for; its table is left in rows.
+		local id=$1 pid status=0
+		shift
+		proxy_up
+		proxy_stall "DELETE /*/containers/$id"
+		signalled "$SBXFS" "$@" </dev/null >rows 2>said &
+		pid=$!
+		wait_for 20 proxy_held "DELETE .*/containers/$id"
+		kill -INT $pid
+		wait $pid || status=$?
+		same "exit code of $1" "$status" 130
+		rm stall.held
+		proxy_flow
+		wait_for 10 gone "$id"
+		proxy_down
+		export DOCKER_HOST=$ENGINE_HOST
+	}
+	make a
+	make b
+	make c
+	interrupted "$(id_of b)" rm "$(full a)" "$(full b)" "$(full c)"
+	same 'the first' "$(sed -n 1p rows)" "$(full a) removed"
+	has 'the second' "$(sed -n 2p rows)" "$(full b) unknown"
+	has 'the third' "$(sed -n 3p rows)" "$(full c) unlisted"
+	same 'it stays' "$(state_of c)" running
+	interrupted "$(id_of c)" rm --scope "$PREFIX"
+	has 'of a scope' "$(cat rows)" "$(full c) unknown"
+	make b
+	sleep 1.1
+	interrupted "$(id_of b)" reap --older-than 1s --scope "$PREFIX"
+	has 'by age' "$(cat rows)" "$(full b) unknown"
+	none_left
 }
 
 # MAF-31: one that is paused, by anybody, goes at once.
