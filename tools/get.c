@@ -96,6 +96,6 @@ const struct sbx_tool_command sbx_tool_get = {
 	"  --json                 size and sha256 of each\n\n"
 	"A file has its final name only when it is whole. Links, fifos, sockets and devices are "
 	"refused and named; exit 13 when\n"
-	"the rest was copied.\n",
+	"the rest was copied, 14 when this host cannot take them.\n",
 	run,
 };

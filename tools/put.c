@@ -85,6 +85,6 @@ const struct sbx_tool_command sbx_tool_put = {
 	"  --timeout SECONDS      default: no bound\n\n"
 	"Links and special files in a source are refused before anything is sent. A colon or a "
 	"trailing slash in a name has\n"
-	"no meaning.\n",
+	"no meaning. Exit 14 where this host cannot read a source.\n",
 	run,
 };

@@ -144,7 +144,7 @@ static int execute(struct sbx_tool *tool, struct run_options *options)
 	if (sbx_run(tool->engine, run, &call, &result, &err) < 0) {
 		bool wrong = err.kind == SBX_KIND_USAGE || err.kind == SBX_KIND_POLICY ||
 			     err.kind == SBX_KIND_CONFINED || err.kind == SBX_KIND_TOO_BIG ||
-			     err.kind == SBX_KIND_UNSUPPORTED;
+			     err.kind == SBX_KIND_UNSUPPORTED || err.kind == SBX_KIND_HOST;
 		sbx_run_result_finish(&result);
 		return refuse(tool, &err, wrong ? sbx_kind_exit_code(err.kind) : SBX_EXIT_OURS);
 	}
@@ -233,7 +233,8 @@ const struct sbx_tool_command sbx_tool_run = {
 	"Exit codes: the command's own; 123 a required output is missing, 124 deadline, 125 ours "
 	"or the engine's failure, 126 not "
 	"executable, 127 not found,\n"
-	"2 usage, 4, 7, 8 and 12 refused before anything was made, 130 interrupted, 141 where who "
+	"2 usage, 4, 7, 8, 12 and 14 refused before anything was made, 130 interrupted, 141 where "
+	"who "
 	"reads\n"
 	"our output has gone (`| head`): the command is ended, its outputs are collected.\n",
 	run_command,

@@ -100,17 +100,36 @@ int sbx_fail_kind(struct sbx_error *err, enum sbx_kind kind, int errnum, const c
 	return -errnum;
 }
 
+static int fail_call(struct sbx_error *err, enum sbx_kind kind, int errnum, const char *what)
+{
+	char reason[128];
+	cleanup_free char *text =
+		sbx_printf("%s: %s", what, strerror_r(errnum, reason, sizeof(reason)));
+	fill(err, kind, errnum, text);
+	return -errnum;
+}
+
 int sbx_fail_errno(struct sbx_error *err, int errnum, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
 	cleanup_free char *what = vformat(format, args);
 	va_end(args);
-	char reason[128];
-	cleanup_free char *text =
-		sbx_printf("%s: %s", what, strerror_r(errnum, reason, sizeof(reason)));
-	fill(err, kind_of(errnum), errnum, text);
-	return -errnum;
+	return fail_call(err, kind_of(errnum), errnum, what);
+}
+
+int sbx_fail_host(struct sbx_error *err, int errnum, const char *format, ...)
+{
+	static const int misnamed[] = { ENOENT, ENOTDIR, EISDIR, EEXIST, ELOOP, ENAMETOOLONG,
+		EINVAL };
+	enum sbx_kind kind = SBX_KIND_HOST;
+	for (size_t i = 0; i < sizeof(misnamed) / sizeof(misnamed[0]); i++)
+		kind = misnamed[i] == errnum ? SBX_KIND_USAGE : kind;
+	va_list args;
+	va_start(args, format);
+	cleanup_free char *what = vformat(format, args);
+	va_end(args);
+	return fail_call(err, kind, errnum, what);
 }
 
 int sbx_wrap(struct sbx_error *err, const char *format, ...)
@@ -137,7 +156,7 @@ const char *sbx_kind_name(enum sbx_kind kind)
 	static const char *const names[] = { "none", "confined", "absent", "not-directory",
 		"not-regular", "too-big", "unsupported", "deadline", "over-budget", "policy",
 		"usage", "engine", "gone", "changed", "conflict", "cancelled", "partial",
-		"output-missing" };
+		"output-missing", "host" };
 	return (size_t)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
 }
 
@@ -170,6 +189,8 @@ int sbx_kind_exit_code(enum sbx_kind kind)
 		return 12;
 	case SBX_KIND_PARTIAL:
 		return 13;
+	case SBX_KIND_HOST:
+		return 14;
 	case SBX_KIND_CANCELLED:
 		return 130;
 	default:

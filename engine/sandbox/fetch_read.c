@@ -61,7 +61,7 @@ static int sink_bytes(void *data, const void *bytes, size_t size)
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0)
-			return sbx_fail_errno(
+			return sbx_fail_host(
 				&sink->err, errno, "%s cannot be written to", fetch->landing.dest);
 		next += written;
 		left -= (size_t)written;
@@ -80,7 +80,7 @@ static int sink_finish(struct sink *sink, struct sbx_error *err)
 	(void)futimens(sink->fd, times);
 	int closed = close(steal_fd(&sink->fd));
 	if (closed < 0)
-		return sbx_fail_errno(
+		return sbx_fail_host(
 			err, errno, "%s cannot be written to", sink->fetch->landing.dest);
 	sbx_sha256_final(&sink->sha256, sink->item->sha256);
 	sink->item->staged = true;

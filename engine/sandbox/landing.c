@@ -18,7 +18,7 @@ static int in_the_way(const char *dest, const char *path, int errnum, struct sbx
 	if (errnum == ENOTDIR || errnum == ELOOP)
 		return sbx_fail_kind(err, SBX_KIND_USAGE, ENOTDIR,
 			"%s/%s: a link or a file stands where a directory is needed", dest, path);
-	return sbx_fail_errno(err, errnum, "%s/%s", dest, path);
+	return sbx_fail_host(err, errnum, "%s/%s", dest, path);
 }
 
 static int exists(const char *dest, const char *path, struct sbx_error *err)
@@ -47,7 +47,7 @@ int sbx_landing_check(
 	if (top < 0 && errno == ENOENT)
 		return 0;
 	if (top < 0)
-		return sbx_fail_errno(err, errno, "%s", dest);
+		return sbx_fail_host(err, errno, "%s", dest);
 	const char *leaf;
 	cleanup_close int parent = sbx_beneath_parent(top, path, false, &leaf);
 	if (parent == -ENOENT)
@@ -57,7 +57,7 @@ int sbx_landing_check(
 	struct stat st;
 	if (fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return judge(&st, dest, path, directory, force, err);
-	return errno == ENOENT ? 0 : sbx_fail_errno(err, errno, "%s/%s", dest, path);
+	return errno == ENOENT ? 0 : sbx_fail_host(err, errno, "%s/%s", dest, path);
 }
 
 int sbx_landing_possible(const char *dest, struct sbx_error *err)
@@ -66,14 +66,14 @@ int sbx_landing_possible(const char *dest, struct sbx_error *err)
 	cleanup_free char *parent = sbx_strdup(dest);
 	bool there = stat(dest, &st) == 0;
 	if (!there && errno != ENOENT)
-		return sbx_fail_errno(err, errno, "%s", dest);
+		return sbx_fail_host(err, errno, "%s", dest);
 	const char *place = there ? dest : dirname(parent);
 	if (!there && stat(place, &st) < 0)
-		return sbx_fail_errno(err, errno, "%s cannot be made", dest);
+		return sbx_fail_host(err, errno, "%s cannot be made", dest);
 	if (!S_ISDIR(st.st_mode))
 		return sbx_fail_kind(err, SBX_KIND_USAGE, ENOTDIR, "%s is not a directory", place);
 	if (access(place, W_OK | X_OK) < 0)
-		return sbx_fail_errno(err, errno, "%s cannot be written to", place);
+		return sbx_fail_host(err, errno, "%s cannot be written to", place);
 	return 0;
 }
 
@@ -93,12 +93,12 @@ static int make_staging(struct sbx_landing *landing, struct sbx_error *err)
 			int errnum = errno;
 			/* Left to nobody: it is ours and empty. */
 			(void)unlinkat(landing->top, landing->staging_name, AT_REMOVEDIR);
-			return sbx_fail_errno(err, errnum, "%s", landing->dest);
+			return sbx_fail_host(err, errnum, "%s", landing->dest);
 		}
 		if (errno != EEXIST)
 			break;
 	}
-	return sbx_fail_errno(err, errno, "%s cannot be written to", landing->dest);
+	return sbx_fail_host(err, errno, "%s cannot be written to", landing->dest);
 }
 
 int sbx_landing_open(struct sbx_landing *landing, const char *dest, struct sbx_error *err)
@@ -107,11 +107,11 @@ int sbx_landing_open(struct sbx_landing *landing, const char *dest, struct sbx_e
 	if (mkdir(dest, 0777) == 0)
 		landing->made = true;
 	else if (errno != EEXIST)
-		return sbx_fail_errno(err, errno, "%s cannot be made", dest);
+		return sbx_fail_host(err, errno, "%s cannot be made", dest);
 	landing->dest = sbx_strdup(dest);
 	landing->top = open(dest, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int result = landing->top >= 0 ? make_staging(landing, err)
-				       : sbx_fail_errno(err, errno, "%s", dest);
+				       : sbx_fail_host(err, errno, "%s", dest);
 	if (result < 0)
 		sbx_landing_close(landing);
 	return result;
@@ -131,7 +131,7 @@ int sbx_landing_stage(
 	int fd = openat(landing->staging, name,
 		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode & 0777) | 0600);
 	if (fd < 0)
-		return sbx_fail_errno(err, errno, "%s cannot be written to", landing->dest);
+		return sbx_fail_host(err, errno, "%s cannot be written to", landing->dest);
 	*number = landing->staged++;
 	return fd;
 }
@@ -162,7 +162,7 @@ int sbx_landing_deliver(struct sbx_landing *landing, size_t number, const char *
 	if (result == -EEXIST)
 		return exists(landing->dest, path, err);
 	if (result < 0)
-		return sbx_fail_errno(err, -result, "%s/%s", landing->dest, path);
+		return sbx_fail_host(err, -result, "%s/%s", landing->dest, path);
 	landing->delivered = true;
 	return 0;
 }
@@ -176,7 +176,7 @@ int sbx_landing_directory(struct sbx_landing *landing, const char *path, struct 
 	struct stat st;
 	if (mkdirat(parent, leaf, 0777) < 0) {
 		if (errno != EEXIST || fstatat(parent, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return sbx_fail_errno(err, errno, "%s/%s", landing->dest, path);
+			return sbx_fail_host(err, errno, "%s/%s", landing->dest, path);
 		if (!S_ISDIR(st.st_mode))
 			return in_the_way(landing->dest, path, ENOTDIR, err);
 	}

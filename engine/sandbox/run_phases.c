@@ -161,12 +161,8 @@ static int check_collection(struct sbx_run_state *state, struct sbx_error *err)
 
 int sbx_run_prepare(struct sbx_run_state *state, struct sbx_error *err)
 {
-	if (list_inputs(state, err) < 0) {
-		/* A word that names nothing on this host: "absent" is for the engine to say. */
-		if (err && err->kind == SBX_KIND_ABSENT)
-			err->kind = SBX_KIND_USAGE;
+	if (list_inputs(state, err) < 0)
 		return sbx_wrap(err, "inputs");
-	}
 	if (check_collection(state, err) < 0)
 		return sbx_wrap(err, "collect");
 	return 0;

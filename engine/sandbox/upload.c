@@ -159,7 +159,7 @@ static int pack(
 		}
 		cleanup_free char *shown = sbx_upload_entry_name(entry);
 		if (done < 0)
-			return sbx_fail_errno(err, errno, "%s cannot be read", shown);
+			return sbx_fail_host(err, errno, "%s cannot be read", shown);
 		return sbx_fail_kind(err, SBX_KIND_CHANGED, ESTALE,
 			"%s was changed or replaced while it was being sent", shown);
 	}

@@ -102,28 +102,37 @@ static int changed(const char *shown, struct sbx_error *err)
 		"%s was changed or replaced while it was being sent", shown);
 }
 
+/* What opening answers of an entry that was there when it was listed, and is not the same now. */
+static bool replaced(int fd)
+{
+	return fd == -ELOOP || fd == -ENOTDIR || fd == -ENOENT;
+}
+
 /* Appends what is in the directory at `index`. The entries move while they grow. */
 static int list_directory(struct sbx_upload_tree *tree, size_t index, struct sbx_error *err)
 {
 	struct sbx_upload_entry directory = tree->entries[index];
 	cleanup_free char *shown = sbx_upload_entry_name(&directory);
 	cleanup_close int fd = open_entry(&directory, O_RDONLY | O_DIRECTORY);
+	if (replaced(fd))
+		return changed(shown, err);
 	if (fd < 0)
-		return sbx_fail_errno(err, -fd, "%s cannot be opened", shown);
+		return sbx_fail_host(err, -fd, "%s cannot be opened", shown);
 	struct stat st;
 	if (fstat(fd, &st) < 0)
-		return sbx_fail_errno(err, errno, "%s cannot be read", shown);
+		return sbx_fail_host(err, errno, "%s cannot be read", shown);
 	if (st.st_dev != directory.device || st.st_ino != directory.inode)
 		return changed(shown, err);
 	struct dirent **names = NULL;
 	int count = scandirat(fd, ".", &names, not_dots, by_bytes);
 	if (count < 0)
-		return sbx_fail_errno(err, errno, "%s cannot be listed", shown);
+		return sbx_fail_host(err, errno, "%s cannot be listed", shown);
 	int result = 0;
 	for (int i = 0; i < count; i++) {
 		if (result == 0 && fstatat(fd, names[i]->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			result = sbx_fail_errno(
-				err, errno, "%s/%s cannot be read", shown, names[i]->d_name);
+			result = errno == ENOENT ? changed(shown, err)
+						 : sbx_fail_host(err, errno, "%s/%s cannot be read",
+							   shown, names[i]->d_name);
 		if (result == 0)
 			result = append(tree, directory.source,
 				join(directory.below, names[i]->d_name),
@@ -173,7 +182,7 @@ int sbx_upload_tree_add(
 	char *kept = keep_source(tree, source);
 	struct stat st;
 	if (lstat(kept, &st) < 0)
-		return sbx_fail_errno(err, errno, "%s cannot be read", kept);
+		return sbx_fail_host(err, errno, "%s cannot be read", kept);
 	size_t index = tree->count;
 	int result = append(tree, kept, sbx_strdup(""), join(dest, name), &st, err);
 	/* Directories are listed as they are met, so the depth costs no stack and no descriptors.
@@ -215,13 +224,13 @@ int sbx_upload_tree_open(const struct sbx_upload_entry *entry, struct sbx_error 
 	cleanup_free char *shown = sbx_upload_entry_name(entry);
 	/* O_NONBLOCK: a fifo put in the file's place must not hold us. */
 	cleanup_close int fd = open_entry(entry, O_RDONLY | O_NONBLOCK);
-	if (fd == -ELOOP || fd == -ENOTDIR || fd == -ENOENT)
+	if (replaced(fd))
 		return changed(shown, err);
 	if (fd < 0)
-		return sbx_fail_errno(err, -fd, "%s cannot be opened", shown);
+		return sbx_fail_host(err, -fd, "%s cannot be opened", shown);
 	struct stat st;
 	if (fstat(fd, &st) < 0)
-		return sbx_fail_errno(err, errno, "%s cannot be read", shown);
+		return sbx_fail_host(err, errno, "%s cannot be read", shown);
 	if (!S_ISREG(st.st_mode) || st.st_dev != entry->device || st.st_ino != entry->inode ||
 		st.st_size != entry->size)
 		return changed(shown, err);

@@ -49,6 +49,8 @@ struct sbx_error {
 		0                                                                                  \
 	}
 
+	SBX_KIND_HOST, /* a file or directory of this host's own cannot be read or written, or has
+			  no room (the system call's errno): says nothing about the sandbox */
 /* Fills err (may be NULL), the kind following from errnum as listed above. Returns -errnum. */
 int sbx_fail(struct sbx_error *err, int errnum, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -72,7 +74,14 @@ const char *sbx_kind_name(enum sbx_kind kind);
 
 /* The command's exit code for a kind (design §6): 0 none, 2 usage, 3 absent or gone, 4 confined, 5
  * not-directory, 6 not-regular, 7 too-big, 8 unsupported, 9 deadline, 10 over-budget, 11 engine,
- * changed or conflict, 12 policy, 13 partial, 130 cancelled. */
+ * changed or conflict, 12 policy, 13 partial, 14 host, 130 cancelled. */
 int sbx_kind_exit_code(enum sbx_kind kind);
 
 #endif
+/* The same of a path on this host that the caller named: kind USAGE where it names nothing that
+ * could be used (ENOENT, ENOTDIR, EISDIR, EEXIST, ELOOP, ENAMETOOLONG, EINVAL), else HOST. No errno
+ * of the host's is taken for the engine's word on a guest path. */
+int sbx_fail_host(struct sbx_error *err, int errnum, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Back to SBX_ERROR_INIT; NULL is fine. Nothing in an error is allocated: it needs no finish. */

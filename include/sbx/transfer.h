@@ -31,11 +31,13 @@ struct sbx_plane *sbx_transfer_plane(struct sbx_engine *engine, const struct sbx
  * a trailing slash means nothing, and a directory that exists is merged into, keeping its owner and
  * mode. Everything is listed first: links and special files in a source, a source that is a link
  * included, are refused before anything is sent (EPERM, naming it), as are two sources that would
- * land at one place (EINVAL) and what is over a ceiling (EFBIG; ceilings may be NULL). A file is
- * sent only if it still is the one that was listed (ESTALE kind CHANGED). One archive per bounded
- * batch, bounded memory. Permission bits and times of files are carried, set-id bits never. A
- * failure after part has landed is EIO kind PARTIAL and says how much; totals (may be NULL) count
- * what has. */
+ * land at one place (EINVAL) and what is over a ceiling (EFBIG; ceilings may be NULL). What cannot
+ * be read here is kind USAGE or HOST (sbx_fail_host). A file is sent only if it still is the one
+ * that was listed (ESTALE kind CHANGED). One archive per bounded batch, bounded memory. Permission
+ * bits and times of files are carried, set-id bits never. A failure after part has landed is EIO
+ * kind PARTIAL and says how much; totals (may be NULL) count what has, also after a failure.
+ * sandbox: the plane's; progress may be NULL. Other errors: those of the plane's put, EXDEV (dest).
+ */
 int sbx_upload(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
 	const char *const *sources, size_t count, const char *dest,
 	const struct sbx_ceilings *ceilings, const struct sbx_call *call,
@@ -66,10 +68,12 @@ void sbx_fetches_finish(struct sbx_fetches *fetches);
  *
  * Errors: EPERM kind POLICY (not declared), EINVAL (two would land at one name; ASCII letter case
  * does not tell names apart), ENOENT, ELOOP, ENXIO, EISDIR, ENOTDIR (of a named path, nothing is
- * delivered), EFBIG, EEXIST kind USAGE, those of the plane. EIO kind PARTIAL: links, special files
- * and files that vanished inside a directory were left out, or the host refused half way; `out`
- * says which. missing_ok: a named path that is absent is a row with -ENOENT and no failure, unless
- * it is one of `required`: ENOENT kind OUTPUT_MISSING, and nothing is delivered. */
+ * delivered), EFBIG, EEXIST kind USAGE, those of the plane. What this host
+ * cannot take is kind USAGE or HOST (sbx_fail_host). EIO kind PARTIAL: links, special files and
+ * files that vanished inside a directory were left out, or the host refused half way; `out` says
+ * which, and is otherwise empty after a failure: it is finished by the caller either way.
+ * missing_ok: a named path that is absent is a row with -ENOENT and no failure, unless it is one of
+ * `required`: ENOENT kind OUTPUT_MISSING, and nothing is delivered. */
 struct sbx_fetch_options {
 	bool force;
 	struct sbx_ceilings ceilings;

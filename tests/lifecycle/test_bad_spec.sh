@@ -126,7 +126,7 @@ test_MAF_15_the_first_rule_that_fails_wins() {
 test_the_table_of_exit_codes() {
 	local page
 	page=$(sed -n '/^\.Sh EXIT STATUS/,/^\.El/s/^\.It //p' "$SBXFS_TOP/docs/sbxfs.1" | paste -sd ' ')
-	same 'the table' "$page" '0 1 2 3 4 5 6 7 8 9 11 12 13 130'
+	same 'the table' "$page" '0 1 2 3 4 5 6 7 8 9 11 12 13 14 130'
 	make a --output out/ --output fifo --output link --output big --output fine
 	guest a sh -c 'mkfifo fifo; ln -s /etc/passwd link; echo x >out; echo 12345678 >big; echo fine >fine'
 	container_start stranger
@@ -142,6 +142,8 @@ test_the_table_of_exit_codes() {
 	expect_exit 8 sbxfs create --image "$IMAGE" --read-only
 	expect_exit 11 sbxfs ls --engine "unix://$SBXFS_TEST_DIR/no.sock"
 	expect_exit 12 sbxfs rm "$(full stranger)"
+	# No directory can be made there, whoever asks.
+	expect_exit 14 sbxfs get "$(full a)" fine --to /sys/got
 	expect_exit 13 sbxfs rm "$(full stranger)" "$(full a)"
 	make a
 	proxy_up

@@ -199,6 +199,42 @@ test_landing() {
 	none_left
 }
 
+# OUT-07, OUT-09: this host's own side fails: no room, not to be written, not a directory. Its code is not one that speaks of the
+# sandbox, the command's own stays, and nothing is left.
+test_a_host_that_cannot_take_them() {
+	mkdir small
+	make a --output f --output out/
+	guest a sh -c 'mkdir out; head -c 300000 /dev/zero >f; cp f out/1; cp f out/2'
+	in_small() { unshare -m sh -c 'mount -t tmpfs -o size=128k none small && "$@"; status=$?; ls -A small >left; exit $status' sh "$@"; }
+	local path
+	for path in f out; do
+		expect_exit 14 in_small "$SBXFS" get "$(full a)" $path --to small
+		one_sentence
+		says small 'No space left'
+		same left "$(cat left)" ''
+	done
+	expect_exit 14 sbxfs get "$(full a)" f --to /sys/got --json
+	same kind "$(field '"\(.error.kind) \(.error.exit_code)"')" 'host 14'
+	expect_exit 2 sbxfs get "$(full a)" f --to no/parent
+	one_sentence
+	expect_exit 2 sbxfs put "$(full a)" no/such
+	one_sentence
+	local code
+	for code in 0 7; do
+		expect_exit $((code ? code : 125)) in_small "$SBXFS" run --json --scope "$PREFIX" --image "$IMAGE" --output f --collect small -- \
+			sh -c "head -c 300000 /dev/zero >f; exit $code"
+		has error "$(field .error)" 'collect: '
+		has error "$(field .error)" 'No space left'
+		same left "$(cat left)" ''
+	done
+	# Known before it begins: nothing is made.
+	expect_exit 14 unshare -m sh -c 'mount -t tmpfs -o ro none small && exec "$@"' sh \
+		"$SBXFS" run --json --scope "$PREFIX" --image "$IMAGE" --output f --collect small -- true
+	same kind "$(field .error_kind)" host
+	expect_exit 0 sbxfs rm "$(full a)"
+	none_left
+}
+
 # OUT-10: names that only another system minds are landed as they are.
 test_names_of_other_systems() {
 	run_json 0 --output out/ --collect got -- sh -c 'mkdir out; for n in COM1.txt "COM¹.txt" "end." "space " nul; do echo x >"out/$n"; done'

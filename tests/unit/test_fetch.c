@@ -6,6 +6,9 @@
 #include "fake_plane.h"
 #include "unit.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 static struct sbx_output outputs[] = { { (char *)"report.json", false }, { (char *)"out", true },
 	{ (char *)"a/x", false }, { (char *)"b/x", false }, { (char *)"b/X", false } };
 static struct sbx_sandbox sandbox = {
@@ -396,6 +399,30 @@ START_TEST(what_landed_before_the_host_refused_stays_and_is_said)
 }
 END_TEST
 
+/* A host without room, here by a limit of our own, says nothing about the file or its sandbox: all
+ * of it fails, also in a directory, whose other entries could be had. */
+START_TEST(a_host_that_is_full_is_said_to_be)
+{
+	struct rlimit old, small;
+	directory_enter();
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &old), 0);
+	small = (struct rlimit){ 3, old.rlim_max };
+	ck_assert_ptr_ne(signal(SIGXFSZ, SIG_IGN), SIG_ERR);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+	int result = FETCH(rows, PATHS("out"), .force = false);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &old), 0);
+	ck_assert_int_eq(result, -EFBIG);
+	ck_assert_int_eq(err.kind, SBX_KIND_HOST);
+	ck_assert_int_eq(sbx_kind_exit_code(err.kind), 14);
+	nothing_landed();
+	/* A word that names no directory is its caller's mistake. */
+	write_file("dest", "a file");
+	ck_assert_int_eq(FETCH(rows, PATHS("report.json"), .force = false), -ENOTDIR);
+	ck_assert_int_eq(err.kind, SBX_KIND_USAGE);
+	directory_leave();
+}
+END_TEST
+
 UNIT_MAIN("fetch", a_directory_lands_under_its_own_name,
 	names_are_refused_without_asking_the_sandbox, a_refusal_of_one_delivers_none,
 	ceilings_refuse_before_a_byte_is_read, what_is_no_file_counts_as_well,
@@ -406,4 +433,4 @@ UNIT_MAIN("fetch", a_directory_lands_under_its_own_name,
 	sizes_beyond_counting_harm_nobody, an_archive_that_holds_a_file_twice_delivers_nothing,
 	missing_may_be_fine, what_is_required_may_not_be_missing,
 	an_existing_file_is_replaced_only_by_force,
-	what_landed_before_the_host_refused_stays_and_is_said)
+	what_landed_before_the_host_refused_stays_and_is_said, a_host_that_is_full_is_said_to_be)

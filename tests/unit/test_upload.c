@@ -7,6 +7,8 @@
 #include "fake_plane.h"
 #include "unit.h"
 
+#include <sys/resource.h>
+
 static struct sbx_sandbox sandbox = { .container = { .name = (char *)"t1" },
 	.in_dir = (char *)"in" };
 
@@ -86,6 +88,31 @@ START_TEST(refuses_two_for_one_place)
 	ck_assert_int_eq(sbx_upload_tree_check(&tree, &err), 0);
 	ck_assert_int_eq(sbx_upload_tree_add(&tree, "b/f", "in", &err), 0);
 	ck_assert_int_eq(sbx_upload_tree_check(&tree, &err), -EINVAL);
+	sbx_upload_tree_finish(&tree);
+	directory_leave();
+}
+END_TEST
+
+/* What this host cannot read is not something that the engine says is absent, nor the engine's
+ * failure: a wrong word is usage, the rest the host's own. */
+START_TEST(tells_the_hosts_failures_apart)
+{
+	struct rlimit old, none;
+	directory_enter();
+	ck_assert_int_eq(mkdir("d", 0755), 0);
+	write_file("f", "");
+	ck_assert_int_eq(add("none"), -ENOENT);
+	ck_assert_int_eq(err.kind, SBX_KIND_USAGE);
+	ck_assert_int_eq(add("f/none"), -ENOTDIR);
+	ck_assert_int_eq(err.kind, SBX_KIND_USAGE);
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = (struct rlimit){ 0, old.rlim_max };
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	int result = add("d");
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
+	ck_assert_int_eq(result, -EMFILE);
+	ck_assert_int_eq(err.kind, SBX_KIND_HOST);
+	ck_assert_int_eq(sbx_kind_exit_code(err.kind), 14);
 	sbx_upload_tree_finish(&tree);
 	directory_leave();
 }
@@ -225,7 +252,7 @@ START_TEST(ceilings_and_places_are_checked_before_anything_is_sent)
 END_TEST
 
 UNIT_MAIN("upload", lists_directories_before_what_is_in_them, refuses_links_and_special_files,
-	refuses_a_source_without_a_name, refuses_two_for_one_place,
+	refuses_a_source_without_a_name, tells_the_hosts_failures_apart, refuses_two_for_one_place,
 	does_not_send_what_was_swapped_in, sends_each_file_once_in_few_batches,
 	large_files_keep_descriptors_and_batches_their_bounds,
 	ceilings_and_places_are_checked_before_anything_is_sent)
