@@ -11,6 +11,7 @@
 #include <sbx/transfer.h>
 
 #include <stdio.h>
+#include <string.h>
 
 static void print_rows(const struct sbx_tool *tool, const struct sbx_fetches *fetches)
 {
@@ -19,7 +20,7 @@ static void print_rows(const struct sbx_tool *tool, const struct sbx_fetches *fe
 		const struct sbx_fetched *row = &fetches->rows[i];
 		if (json) {
 			cJSON *item = cJSON_CreateObject();
-			sbx_json_add_text(item, "path", row->path);
+			sbx_json_add_bytes(item, "path", row->path, strlen(row->path));
 			sbx_json_add_int(item, "size", row->size);
 			cJSON_AddStringToObject(item, "sha256", row->sha256);
 			if (row->reason)
@@ -93,7 +94,8 @@ const struct sbx_tool_command sbx_tool_get = {
 	"Default: those of\n"
 	"                         [limits] in the config file, else 1g a file and no other\n"
 	"  --timeout SECONDS      default: no bound\n"
-	"  --json                 size and sha256 of each\n\n"
+	"  --json                 size and sha256 of each; path_base64 beside a path that is not "
+	"UTF-8\n\n"
 	"A file has its final name only when it is whole. Links, fifos, sockets and devices are "
 	"refused and named; exit 13 when\n"
 	"the rest was copied, 14 when this host cannot take them.\n",

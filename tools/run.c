@@ -71,7 +71,7 @@ static void print_json(const struct sbx_run_result *result)
 	for (size_t i = 0; i < result->outputs.count; i++) {
 		const struct sbx_fetched *row = &result->outputs.rows[i];
 		cJSON *output = cJSON_CreateObject();
-		sbx_json_add_text(output, "path", row->path);
+		sbx_json_add_bytes(output, "path", row->path, strlen(row->path));
 		sbx_json_add_int(output, "size", row->size);
 		cJSON_AddStringToObject(output, "sha256", row->sha256);
 		if (row->reason)

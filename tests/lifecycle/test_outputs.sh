@@ -235,6 +235,20 @@ test_a_host_that_cannot_take_them() {
 	none_left
 }
 
+# OUT-03: a name that is not UTF-8 comes whole in the documents of both commands, beside one that can be shown.
+test_a_name_of_any_bytes_in_a_document() {
+	run_json 0 --output out/ --collect got -- sh -c 'mkdir out; echo x >"$(printf "out/a\377b")"; echo x >out/plain'
+	same 'in base64' "$(field '.outputs[] | select(.path_base64).path_base64' | base64 -d | od -An -tx1)" "$(printf 'out/a\377b' | od -An -tx1)"
+	same shown "$(field '.outputs | map(.path) | sort | join(" ")')" $'out/a\xef\xbf\xbdb out/plain'
+	same 'the one that needs none' "$(field '.outputs | map(select(.path_base64)) | length')" 1
+	make a --output out/
+	guest a sh -c 'mkdir out; echo x >"$(printf "out/\033\377")"'
+	expect_exit 0 sbxfs get "$(full a)" out --to here --json
+	same 'in base64' "$(field '.[0].path_base64' | base64 -d | od -An -tx1)" "$(printf 'out/\033\377' | od -An -tx1)"
+	lacks 'the document' "$OUT" $'\033'
+	has 'the document' "$OUT" 'out/\u001b\ufffd'
+}
+
 # OUT-10: names that only another system minds are landed as they are.
 test_names_of_other_systems() {
 	run_json 0 --output out/ --collect got -- sh -c 'mkdir out; for n in COM1.txt "COM¹.txt" "end." "space " nul; do echo x >"out/$n"; done'
