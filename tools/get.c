@@ -55,6 +55,7 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 		{ "max-total", 0, SBX_OPTION_BYTES, &asked.max_total_bytes },
 		{ "max-files", 0, SBX_OPTION_COUNT, &asked.max_files },
 		{ "timeout", 0, SBX_OPTION_MS, &tool->timeout_ms },
+		{ "idle-timeout", 0, SBX_OPTION_MS, &tool->idle_ms },
 		{ 0 },
 	};
 	if (!sbx_tool_begin(tool, argc, argv, table, 2, SIZE_MAX, true, &sandbox, &code))
@@ -94,6 +95,7 @@ const struct sbx_tool_command sbx_tool_get = {
 	"Default: those of\n"
 	"                         [limits] in the config file, else 1g a file and no other\n"
 	"  --timeout SECONDS      default: no bound\n"
+	"  --idle-timeout SECONDS without a byte from the engine or to it, default 60\n"
 	"  --json                 size and sha256 of each; path_base64 beside a path that is not "
 	"UTF-8\n\n"
 	"A file has its final name only when it is whole. Links, fifos, sockets and devices are "

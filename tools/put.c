@@ -59,6 +59,7 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 		{ "max-total", 0, SBX_OPTION_BYTES, &asked.max_total_bytes },
 		{ "max-files", 0, SBX_OPTION_COUNT, &asked.max_files },
 		{ "timeout", 0, SBX_OPTION_MS, &tool->timeout_ms },
+		{ "idle-timeout", 0, SBX_OPTION_MS, &tool->idle_ms },
 		{ 0 },
 	};
 	if (!sbx_tool_begin(tool, argc, argv, table, 2, SIZE_MAX, true, &sandbox, &code))
@@ -82,7 +83,8 @@ const struct sbx_tool_command sbx_tool_put = {
 	"is "
 	"sent. Default: those of\n"
 	"                         [limits] in the config file, else 1g a file and no other\n"
-	"  --timeout SECONDS      default: no bound\n\n"
+	"  --timeout SECONDS      default: no bound\n"
+	"  --idle-timeout SECONDS without a byte from the engine or to it, default 60\n\n"
 	"Links and special files in a source are refused before anything is sent. A colon or a "
 	"trailing slash in a name has\n"
 	"no meaning. Exit 14 where this host cannot read a source.\n",

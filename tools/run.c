@@ -140,7 +140,7 @@ static int execute(struct sbx_tool *tool, struct run_options *options)
 	run->data = &streams;
 	run->bounds = &streams.bounds;
 	run->stdin_fd = options->take_stdin ? STDIN_FILENO : -1;
-	struct sbx_call call = { .cancel = tool->cancel };
+	struct sbx_call call = { .cancel = tool->cancel, .idle_ms = tool->idle_ms };
 	if (sbx_run(tool->engine, run, &call, &result, &err) < 0) {
 		bool wrong = err.kind == SBX_KIND_USAGE || err.kind == SBX_KIND_POLICY ||
 			     err.kind == SBX_KIND_CONFINED || err.kind == SBX_KIND_TOO_BIG ||
@@ -164,7 +164,7 @@ static int run_command(struct sbx_tool *tool, int argc, char **argv)
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct run_options options = { .run = {
 					       .max_output_bytes = 8 << 20, .timeout_ms = 60000 } };
-	struct sbx_option table[SBX_SPEC_OPTION_ROWS + 10] = { 0 };
+	struct sbx_option table[SBX_SPEC_OPTION_ROWS + 11] = { 0 };
 	bool done;
 	sbx_spec_options_init(&options.spec);
 	struct sbx_spec *spec = &options.spec.spec;
@@ -184,6 +184,7 @@ static int run_command(struct sbx_tool *tool, int argc, char **argv)
 		&spec->asked.max_total_bytes };
 	table[rows++] =
 		(struct sbx_option){ "max-files", 0, SBX_OPTION_COUNT, &spec->asked.max_files };
+	table[rows++] = (struct sbx_option){ "idle-timeout", 0, SBX_OPTION_MS, &tool->idle_ms };
 	table[rows] = (struct sbx_option){ "timeout", 0, SBX_OPTION_MS, &options.run.timeout_ms };
 	int code = 0;
 	if (sbx_tool_parse(tool, argc, argv, table, &done, &err) < 0) {
@@ -215,6 +216,8 @@ const struct sbx_tool_command sbx_tool_run = {
 	"default "
 	"60; the pull has its\n"
 	"                         own, and collecting after a timeout gets 60 more\n"
+	"  --idle-timeout SECONDS without a byte from the engine or to it, default 60; not of the "
+	"command, nor of the pull\n"
 	"  --in SRC[:DEST]        a file or tree, to DEST below the in dir, before the command "
 	"starts\n"
 	"  --collect DIR          declared outputs are copied there, also after a timeout\n"

@@ -145,7 +145,10 @@ int sbx_tool_open(struct sbx_tool *tool, bool planes, struct sbx_error *err)
 
 struct sbx_call sbx_tool_call(const struct sbx_tool *tool, int64_t default_ms)
 {
-	return sbx_call_within(tool->timeout_ms ? tool->timeout_ms : default_ms, tool->cancel);
+	struct sbx_call call =
+		sbx_call_within(tool->timeout_ms ? tool->timeout_ms : default_ms, tool->cancel);
+	call.idle_ms = tool->idle_ms;
+	return call;
 }
 
 void sbx_tool_close(struct sbx_tool *tool)

@@ -41,6 +41,7 @@ struct sbx_tool {
 	bool no_notice;
 	bool insecure;		  /* --insecure, or the config file's */
 	int64_t timeout_ms;	  /* --timeout where it bounds the whole command; 0: its default */
+	int64_t idle_ms;	  /* --idle-timeout; 0: the transport's default */
 	struct sbx_list operands; /* words before "--" that are no options */
 	const char *const *rest;  /* words after "--", NULL-terminated; NULL without "--" */
 	struct sbx_rules *rules;

@@ -264,6 +264,7 @@ int sbx_run_collect(
 	sandbox->container.state = SBX_STATE_EXITED;
 	struct sbx_call call =
 		late ? sbx_call_within(LATE_COLLECT_MS, state->call->cancel) : state->bounded;
+	call.idle_ms = state->bounded.idle_ms;
 	cleanup_free bool *required = sbx_alloc_array(sandbox->output_count, sizeof(*required));
 	struct sbx_fetch_options options = { .force = run->force,
 		.ceilings = state->out,

@@ -73,6 +73,36 @@ test_each_phase_is_named() {
 	run_phase 124 collect 'GET /*/archive?*made' 8
 }
 
+# MAF-134: a copy during which no byte moves for so long has failed, by name and at once, in either direction; a command may be
+# silent for longer.
+test_the_idle_bound_of_copies() {
+	local began
+	make a --output f
+	guest a sh -c 'head -c 1000 /dev/zero >f'
+	head -c 1000 /dev/zero >g
+	proxy_up
+	proxy_stall 'GET /*/archive?*work%2Ff' 'GET /*/archive?*work/f'
+	began=$(now_ms)
+	expect_exit 9 sbxfs get "$(full a)" f --to got --idle-timeout 1
+	within 15000 "$began" 'an idle bound of 1 s'
+	one_sentence
+	says 'no byte moved' '1 seconds'
+	[ ! -e got ] || fail 'something landed'
+	proxy_stall 'PUT /*/archive?*in'
+	expect_exit 9 sbxfs put "$(full a)" g --idle-timeout 1
+	says 'no byte moved'
+	run_json 124 --in g --idle-timeout 1 -- true
+	has error "$(field .error)" 'inputs: '
+	has error "$(field .error)" 'no byte moved'
+	proxy_flow
+	proxy_down
+	export DOCKER_HOST=$ENGINE_HOST
+	expect_exit 0 sbxfs get "$(full a)" f --to got --idle-timeout 5
+	# A command is not the engine's silence.
+	run_json 0 --idle-timeout 1 --timeout 30 -- sleep 3
+	expect_exit 2 sbxfs get "$(full a)" f --idle-timeout 0
+}
+
 # MAF-17, MAF-134: a command may be silent for longer than the transport waits for an engine, 60 s, with an input and
 # without; and an engine that does not answer for so long has failed (125) and is not the caller's bound: nothing goes.
 test_longer_than_the_idle_bound() {
