@@ -45,6 +45,43 @@ void sbx_findings_finish(struct sbx_findings *findings)
 	*findings = (struct sbx_findings){ 0 };
 }
 
+/* Docker's YEAR.MONTH or MAJOR.MINOR as one number that can be compared; 0 for nonsense, which is
+ * then taken for an old one. */
+static long release_of(const char *version)
+{
+	char *end;
+	long major = strtol(version, &end, 10);
+	long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+	return major < 0 || major > 100000 || minor < 0 || minor > 999 ? 0 : major * 1000 + minor;
+}
+
+#define OLDEST_DOCKER 20010
+#define NEWEST_DOCKER 28999
+
+/* Which releases were tried; docs/engines.md has the list. One whose API sbxfs does not speak,
+ * older than 19.03 or one that has dropped 1.41, was refused before this. */
+static void look_at_release(
+	struct sbx_engine *engine, const struct sbx_engine_info *info, struct sbx_findings *out)
+{
+	long release = release_of(info->version);
+	if (sbx_engine_is_podman(engine))
+		sbx_findings_add(out, "support", SBX_FINDING_NOTE,
+			"Podman is served as well as its Docker API allows; tested with 4.3");
+	else if (release < OLDEST_DOCKER)
+		sbx_findings_add(out, "support", SBX_FINDING_WARNING,
+			"Docker %s is older than 20.10, the oldest release that is supported: "
+			"update it to one from 20.10 to 28.5",
+			info->version);
+	else if (release > NEWEST_DOCKER)
+		sbx_findings_add(out, "support", SBX_FINDING_WARNING,
+			"Docker %s is newer than 28.5, the newest release that was tested: `sbxfs "
+			"conform` tells whether confinement holds on it",
+			info->version);
+	else
+		sbx_findings_add(out, "support", SBX_FINDING_OK,
+			"Docker Engine is supported; tested with 20.10 and 28.5");
+}
+
 static void look_at_engine(
 	struct sbx_engine *engine, const struct sbx_engine_info *info, struct sbx_findings *out)
 {
@@ -52,13 +89,7 @@ static void look_at_engine(
 	sbx_findings_add(out, "engine", SBX_FINDING_OK, "%s %s at %s (found by %s), API %s",
 		info->name, info->version, endpoint->url, endpoint->source,
 		sbx_engine_api_version(engine));
-	/* docs/engines.md has the list. */
-	if (sbx_engine_is_podman(engine))
-		sbx_findings_add(out, "support", SBX_FINDING_NOTE,
-			"Podman is served as well as its Docker API allows; tested with 4.3");
-	else
-		sbx_findings_add(out, "support", SBX_FINDING_OK,
-			"Docker Engine is supported; tested with 20.10 and 28.5");
+	look_at_release(engine, info, out);
 	if (sbx_endpoint_exposed(endpoint))
 		sbx_findings_add(out, "tls", SBX_FINDING_WARNING,
 			"the engine is reached over the network without TLS: anybody in between "

@@ -40,6 +40,27 @@ test_what_it_says_is_so() {
 	has lines "$OUT" "$(jq -r .Version <<<"$version")"
 }
 
+# MAF-04: the rule for Docker's releases is one sentence: which it is, which are supported, and what to do about it.
+test_releases_outside_of_the_tested_ones() {
+	engine_is docker || skip 'Podman is best effort in every release'
+	local version
+	version=$(api /version | jq -r .Version | cut -c1-2)
+	support() {
+		liar_up "\"Version\":\"$version" "\"Version\":\"$1"
+		expect_exit 0 sbxfs doctor --json
+		liar_down
+		field '.findings[] | select(.topic == "support") | .level + " " + .text'
+	}
+	local old new
+	old=$(support 19)
+	new=$(support 30)
+	has old "$old" "warning Docker 19."
+	has old "$old" 'older than 20.10'
+	has new "$new" "warning Docker 30."
+	has new "$new" 'newer than 28.5'
+	has 'the page' "$(cat "$SBXFS_TOP/docs/engines.md")" "The rule for Docker's releases"
+}
+
 # What the configured mount options leave open is said, as info.json of such a mount says it. The environment's come after the
 # file's.
 test_what_the_mount_options_leave_open() {
