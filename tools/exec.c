@@ -152,7 +152,9 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 	for (size_t i = 0; i < env.count; i++) {
 		if (strchr(env.items[i], '=') && env.items[i][0] != '=')
 			continue;
-		sbx_fail(&err, EINVAL, "--env '%s' is not KEY=VALUE", env.items[i]);
+		sbx_fail(&err, EINVAL,
+			"--env '%s' is not KEY=VALUE; nothing is taken from our own environment",
+			env.items[i]);
 		return refuse(tool, &err, sbx_kind_exit_code(err.kind));
 	}
 	if (!shell && (!tool->rest || !tool->rest[0] || !*tool->rest[0])) {

@@ -142,7 +142,10 @@ static int check_env(const struct sbx_spec *spec, struct sbx_error *err)
 	for (size_t i = 0; i < spec->env_count; i++) {
 		const char *entry = spec->env[i];
 		if (!strchr(entry, '=') || entry[0] == '=')
-			return sbx_fail(err, EINVAL, "--env '%s' is not KEY=VALUE", entry);
+			return sbx_fail(err, EINVAL,
+				"--env '%s' is not KEY=VALUE; nothing is taken from our own "
+				"environment",
+				entry);
 		int rc = sbx_spec_utf8("--env", entry, err);
 		if (rc < 0)
 			return rc;

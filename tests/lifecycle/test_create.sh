@@ -177,6 +177,22 @@ test_identity_and_labels() {
 	expect_exit 1 sbxfs exec "$other" -- test -e /work/note
 }
 
+# MAF-17, MAF-23: a value of the environment reaches the guest and no label; another one is another sandbox.
+test_environment_values_are_in_no_label() {
+	make a --env TOKEN=s3cret-value --env OTHER=two
+	guest a sh -c 'echo $TOKEN $OTHER'
+	same 'the guest has them' "$OUT" 's3cret-value two'
+	d inspect -f '{{json .Config.Labels}}' "$(full a)" >labels
+	lacks labels "$(cat labels)" s3cret
+	lacks labels "$(cat labels)" "$(printf s3cret-value | base64)"
+	make a --env OTHER=two --env TOKEN=s3cret-value
+	has 'in any order' "$ERR" reused
+	expect_exit 12 sbxfs create --name "$(full a)" --scope "$PREFIX" --image "$IMAGE" --env TOKEN=s3cret-valuf --env OTHER=two
+	one_sentence
+	says --env
+	lacks 'the sentence' "$ERR" s3cret
+}
+
 # MAF-27: an image that is there is used without a word to a registry, by reference and by id; one that is not is pulled
 # under its own bound, and that failure is named and leaves nothing.
 test_images() {
@@ -234,6 +250,7 @@ test_reuse_refuses_what_differs() {
 	differs --cap-add --output out/ --cap-add CHOWN
 	differs --user --output out/ --user 1:1
 	differs --in-dir --output out/ --in input
+	differs --env --output out/ --env TOKEN=s3cret-value
 	IMAGE=sbxfs-test:seeded differs --image --output out/
 	same 'the sandbox' "$(id_of a) $(state_of a)" "$id running"
 	# A container by that name that is nobody's sandbox is never taken.
