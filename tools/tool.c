@@ -210,8 +210,7 @@ int sbx_tool_fail(const struct sbx_tool *tool, const struct sbx_error *err)
 
 void sbx_tool_progress_line(void *data, const char *line)
 {
-	cleanup_free char *escaped = sbx_text_escape(line);
-	(void)fprintf(stderr, "%s\n", escaped); /* progress only */
+	(void)fprintf(stderr, "%s\n", line); /* progress only */
 }
 
 int sbx_tool_find_sandbox(
@@ -233,9 +232,9 @@ bool sbx_tool_begin(struct sbx_tool *tool, int argc, char **argv, const struct s
 	if (rc == 0)
 		rc = sbx_tool_operands(tool, least, most, &err);
 	if (rc == 0)
-		rc = sbx_tool_open(tool, planes, &err);
-	if (rc == 0)
 		rc = sbx_sandbox_name_check(tool->operands.items[0], &err);
+	if (rc == 0)
+		rc = sbx_tool_open(tool, planes, &err);
 	if (rc == 0)
 		rc = sbx_tool_find_sandbox(tool, tool->operands.items[0], out, &err);
 	if (rc < 0)

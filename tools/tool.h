@@ -131,6 +131,6 @@ int sbx_tool_find_sandbox(
 	struct sbx_tool *tool, const char *name, struct sbx_sandbox *out, struct sbx_error *err);
 /* Labels, declaration and state as one object, for ls --json, info --json and create --json. */
 cJSON *sbx_tool_sandbox_json(const struct sbx_sandbox *sandbox);
-void sbx_tool_progress_line(void *data, const char *line); /* to stderr, escaped */
+void sbx_tool_progress_line(void *data, const char *line); /* to stderr; escaped already */
 
 #endif

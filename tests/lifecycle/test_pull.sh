@@ -50,6 +50,16 @@ test_pulled_once() {
 	run_json 0 -- true
 	same 'questions to the registry' "$(asked)" "$before"
 	forget "$REMOTE"
+	# What the registry and the engine say on the way is text of others.
+	if engine_is docker; then
+		liar_up 'Download complete' 'D\u001b[31mmplete'
+		make a
+		liar_down
+		lacks 'the progress' "$ERR" $'\033'
+		has 'the progress' "$ERR" '\x1b[31mmplete'
+		lacks 'the progress, escaped twice' "$ERR" '\\x1b'
+		forget "$REMOTE"
+	fi
 	# The same by `run`, whose bound is not the pull's.
 	run_json 0 --timeout 30 -- true
 	[ "$(asked)" -gt "$before" ] || fail 'it was not pulled'
