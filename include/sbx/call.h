@@ -19,12 +19,16 @@ struct sbx_call {
 	struct sbx_cancel *cancel; /* may be NULL; borrowed */
 };
 
-/* A token, reference-counted, safe from any thread. Firing it is final. */
+/* A token, reference-counted, safe from any thread. Firing it is final. The caller owns one
+ * reference, which sbx_cancel_unref gives back. */
 struct sbx_cancel *sbx_cancel_create(void);
 /* A token of its own that also fires when either of the two does (each may be NULL). */
 struct sbx_cancel *sbx_cancel_create_child(struct sbx_cancel *first, struct sbx_cancel *second);
+/* One reference more; returns cancel. NULL is fine. */
 struct sbx_cancel *sbx_cancel_ref(struct sbx_cancel *cancel);
 void sbx_cancel_unref(struct sbx_cancel *cancel); /* NULL is fine */
+/* Ends every call that has it, and its children. Again, or of NULL: nothing happens. Takes a lock:
+ * not for signal handlers. */
 void sbx_cancel_fire(struct sbx_cancel *cancel);
 bool sbx_cancel_fired(const struct sbx_cancel *cancel); /* NULL: false */
 /* An eventfd that is readable once the token has fired; owned by the token, made when it is first

@@ -15,8 +15,8 @@ struct sbx_limits {
 	struct sbx_ceilings in, out;
 };
 
-/* In each place that is 0 what a run is held to where nothing is set: 64 MiB, 256 MiB, 256 files.
- */
+/* limits with each 0 in it replaced by what a run is held to where nothing is set: 64 MiB, 256 MiB,
+ * 256 files. Cannot fail. */
 struct sbx_limits sbx_limits_fill(const struct sbx_limits *limits);
 
 /* What a caller asks against what is set for that direction ("in", "out", for the sentence): what

@@ -12,12 +12,12 @@
 enum sbx_on_timeout { SBX_ON_TIMEOUT_UNSAID, SBX_ON_TIMEOUT_REMOVE, SBX_ON_TIMEOUT_KILL };
 
 struct sbx_command {
-	const char *const *argv;
-	const char *workdir;	/* NULL: the sandbox's work dir */
-	const char *const *env; /* or NULL */
-	int stdin_fd;		/* -1: none */
-	bool detach;
-	int64_t timeout_ms; /* 0: none */
+	const char *const *argv; /* NULL-terminated; no shell sees it */
+	const char *workdir;	 /* NULL: the sandbox's work dir */
+	const char *const *env;	 /* "K=V", NULL-terminated, or NULL */
+	int stdin_fd;		 /* read until it ends and passed on, not closed; -1: none */
+	bool detach;		 /* return once it has been started: nothing below bounds it then */
+	int64_t timeout_ms;	 /* 0: none */
 	enum sbx_on_timeout on_timeout;
 	int64_t max_output_bytes; /* stdout and stderr together; default 8 MiB; over it the sandbox
 				     is removed */
@@ -38,7 +38,10 @@ struct sbx_command_result {
 	bool timed_out, over_budget, sandbox_removed;
 	char *failure; /* engine text for 126/127, a word on 137 where memory ran out, or NULL */
 };
-/* Errors: ETIMEDOUT kind DEADLINE (result says what became of the sandbox; a failed removal is in
+/* Runs it in a running sandbox and waits for its end. What is passed on to the output function
+ * comes as it arrives. out is filled on failure too, and finished by the caller either way.
+ *
+ * Errors: ETIMEDOUT kind DEADLINE (result says what became of the sandbox; a failed removal is in
  * the sentence), ENOBUFS kind OVER_BUDGET, ECANCELED (sandbox and process kept), CONFLICT, ABSENT,
  * EPIPE kind CANCELLED (nobody reads its output; sandbox and process kept), ENGINE (the output
  * function failed, too). ENOENT: the work dir of the command is not there. EINVAL, EILSEQ (argv,

@@ -30,6 +30,7 @@ struct sbx_endpoint {
  * (ssh://, npipe://), ENOENT (no engine found anywhere; the sentence lists where it looked). Reads
  * the environment and files; not safe against a concurrent setenv. */
 int sbx_endpoint_find(const char *choice, struct sbx_endpoint *out, struct sbx_error *err);
+/* Frees what it holds; it is zeroed then. */
 void sbx_endpoint_finish(struct sbx_endpoint *endpoint);
 
 /* Over a network without TLS: whoever is in between reads and writes everything, and whoever

@@ -24,7 +24,9 @@ struct sbx_engine_counters {
 /* Opens and pings (GET /_ping without a version). The API version used is the lower of 1.41 and the
  * engine's. Errors: EHOSTDOWN (nobody answers; the sentence names the socket and tells missing,
  * refused and permission apart), EOPNOTSUPP (too old: below 1.40, or the engine's minimum is
- * above 1.41), ETIMEDOUT, EIO. */
+ * above 1.41), EPERM kind POLICY (it is exposed, and insecure is not set), EINVAL
+ * (DOCKER_API_VERSION is none), ETIMEDOUT, EIO (what answers is no engine). endpoint: copied. *out:
+ * for sbx_engine_close; NULL after a failure. */
 int sbx_engine_open(const struct sbx_endpoint *endpoint, const struct sbx_call *call,
 	struct sbx_engine **out, struct sbx_error *err);
 void sbx_engine_close(struct sbx_engine *engine); /* no call may be running; NULL is fine */
@@ -42,12 +44,15 @@ int sbx_engine_explain_break(struct sbx_engine *engine, int result, struct sbx_e
 /* The wall clock that the engine's times are told by, in seconds: its own, not this host's. Late by
  * up to a second and more, never early; 0 where the engine's answers have no Date. Thread-safe. */
 int64_t sbx_engine_now_s(const struct sbx_engine *engine);
+/* Of all these what is returned is the engine's own, valid until it is closed; none asks anything.
+ */
 bool sbx_engine_is_podman(const struct sbx_engine *engine);
 const char *sbx_engine_api_version(const struct sbx_engine *engine); /* in use, e.g. "1.41" */
 const char *sbx_engine_server(const struct sbx_engine *engine); /* the Server header, "" if none */
 const struct sbx_endpoint *sbx_engine_endpoint(const struct sbx_engine *engine);
 /* 16 hex digits that name the endpoint, the same in every process: names lock files. */
 const char *sbx_engine_key(const struct sbx_engine *engine);
+/* A snapshot; the counts are not of one moment. */
 void sbx_engine_counters(const struct sbx_engine *engine, struct sbx_engine_counters *out);
 
 /* GET /version and /info: slow on Podman (0.9–1.6 s), for doctor and admission only. */
@@ -68,6 +73,7 @@ struct sbx_engine_info {
 				 nor without root on cgroup version 1, where it only pretends */
 	bool seccomp_default; /* an option "name=seccomp" with a profile other than unconfined */
 };
+/* Errors: those that hold for all; a part that the engine leaves out is "" or false. */
 int sbx_engine_info(struct sbx_engine *engine, const struct sbx_call *call,
 	struct sbx_engine_info *out, struct sbx_error *err);
 void sbx_engine_info_finish(struct sbx_engine_info *info);

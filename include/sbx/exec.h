@@ -25,11 +25,12 @@ struct sbx_exec {
 	void (*started)(void *data);
 };
 
-/* exit_code: the process's own. Engine text about a command that could not be started is told apart
- * from output as far as the engine allows: not found gives 127, not executable 126, no such work
- * dir or user 125, with `failure` (may be NULL, malloc'd) the text. Errors: EBUSY kind CONFLICT
- * (paused), ESRCH kind CONFLICT (not running), ABSENT, ETIMEDOUT, ECANCELED, EIO. After a timeout
- * or a cancel the process still runs in the container. */
+/* id: of a running container. exit_code: the process's own, 0 where detached; may be NULL. Engine
+ * text about a command that could not be started is told apart from output as far as the engine
+ * allows: not found gives 127, not executable 126, no such work dir or user 125, with `failure`
+ * (may be NULL, malloc'd) the text. Errors: EBUSY kind CONFLICT (paused), ESRCH kind CONFLICT (not
+ * running), ABSENT, ETIMEDOUT, ECANCELED, EIO. After a timeout or a cancel the process still runs
+ * in the container. */
 int sbx_exec(struct sbx_engine *engine, const char *id, const struct sbx_exec *exec,
 	const struct sbx_call *call, int *exit_code, char **failure, struct sbx_error *err);
 

@@ -16,9 +16,10 @@ struct sbx_guest_user {
 
 struct sbx_windows;
 
-/* Errors: EOPNOTSUPP (unresolvable, the sentence says what was tried), ETIMEDOUT (only the `id`
- * step), EHOSTDOWN, EIO. Never called inside a window of the caller's. The account files are read
- * in one of `windows`, or where that is NULL in one of its own. */
+/* container: as inspected, borrowed. Errors: EOPNOTSUPP (unresolvable, the sentence says what was
+ * tried), ETIMEDOUT (only the `id` step), EHOSTDOWN, EIO. Never called inside a window of the
+ * caller's. The account files are read in one of `windows`, or where that is NULL in one of its
+ * own. */
 int sbx_guest_user_resolve(struct sbx_engine *engine, const struct sbx_container *container,
 	struct sbx_windows *windows, const struct sbx_call *call, struct sbx_guest_user *out,
 	struct sbx_error *err);

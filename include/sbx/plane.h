@@ -29,6 +29,7 @@ struct sbx_plane_limits {
 				 500 */
 	unsigned max_duty_percent; /* share of the guest's time that windows may take, default 50 */
 };
+/* Sets every field to the default said above. */
 void sbx_plane_limits_default(struct sbx_plane_limits *limits);
 
 struct sbx_listing;
@@ -185,17 +186,20 @@ struct sbx_plane {
 	const struct sbx_plane_ops *ops;
 };
 
-/* The archive plane: works on any engine, local or remote. container: copied. host: borrowed for
- * the plane's life. */
+/* The archive plane: works on any engine, local or remote. container and limits: copied; workdir:
+ * copied, absolute. engine and host: borrowed for the plane's life. Cannot fail: asks nothing yet.
+ * For sbx_plane_destroy. */
 struct sbx_plane *sbx_plane_archive_create(struct sbx_engine *engine,
 	const struct sbx_container *container, const char *workdir,
 	const struct sbx_plane_limits *limits, const struct sbx_plane_host *host);
-void sbx_plane_destroy(struct sbx_plane *plane); /* closes its window; NULL is fine */
+/* Closes its window and frees it; no operation may be running. NULL is fine. */
+void sbx_plane_destroy(struct sbx_plane *plane);
 
 /* Counters of the windows of all planes of this process. */
 struct sbx_window_counters {
 	uint64_t windows, frozen_ms, longest_ms, joined, refused;
 };
+/* A snapshot. */
 void sbx_window_counters(struct sbx_window_counters *out);
 
 /* Starts the process's guardian: a child that outlives us only to resume what we left paused
@@ -204,7 +208,8 @@ void sbx_window_counters(struct sbx_window_counters *out);
  * or -errno: EOPNOTSUPP where it runs for another engine, for which nothing would be undone. */
 int sbx_guardian_start(
 	struct sbx_engine *engine, const struct sbx_call *call, struct sbx_error *err);
-/* Ends it after all windows are closed. */
+/* Ends it; for when all windows are closed: with a resume still owed it works on without us.
+ * Nothing happens where none was started. One thread alone, as for the start. */
 void sbx_guardian_stop(void);
 
 #endif

@@ -7,18 +7,19 @@
 #include <sbx/command.h>
 #include <sbx/transfer.h>
 
+/* All of this is borrowed for the call. */
 struct sbx_run_input {
-	const char *source;
-	const char *dest; /* a directory relative to the in dir, or NULL for the in dir itself:
-			     source lands at dest/basename(source) */
+	const char *source; /* a path on this host */
+	const char *dest;   /* a directory relative to the in dir, or NULL for the in dir itself:
+			       source lands at dest/basename(source) */
 };
 
 struct sbx_run {
 	struct sbx_spec spec;	 /* name must be NULL; a fresh one is made */
 	const char *const *argv; /* NULL: the image's own command */
-	int64_t timeout_ms; /* create, start, inputs, command and collection; the pull has its own
-			     */
-	int64_t max_output_bytes;
+	int64_t timeout_ms; /* create, start, inputs, command and collection; the pull has its own;
+			       0: none */
+	int64_t max_output_bytes; /* stdout and stderr together; 0: 8 MiB */
 	const struct sbx_run_input *inputs;
 	size_t input_count;
 	const char *collect_dir; /* or NULL */
@@ -26,13 +27,13 @@ struct sbx_run {
 	 * run then fails with kind OUTPUT_MISSING. The others may be missing. */
 	const char *const *required;
 	size_t required_count;
-	bool force;
-	int stdin_fd;
-	bool capture; /* keep stdout and stderr in the result */
-	sbx_output_fn output;
+	bool force;	      /* replace files that exist in collect_dir */
+	int stdin_fd;	      /* as in struct sbx_command */
+	bool capture;	      /* keep stdout and stderr in the result */
+	sbx_output_fn output; /* as in struct sbx_command; may be NULL */
 	void *data;
-	struct sbx_call *bounds; /* of the command, as in struct sbx_command; or NULL */
-	const struct sbx_progress *progress;
+	struct sbx_call *bounds;	     /* of the command, as in struct sbx_command; or NULL */
+	const struct sbx_progress *progress; /* of the pull; or NULL */
 };
 
 struct sbx_run_result {
@@ -47,8 +48,8 @@ struct sbx_run_result {
 	size_t stdout_size;
 	char *stderr_bytes;
 	size_t stderr_size;
-	int64_t duration_ms;
-	char *sandbox; /* its name, also after it is gone */
+	int64_t duration_ms; /* of all of it, the pull and the removal with it */
+	char *sandbox;	     /* its name, also after it is gone */
 	bool removed;
 	struct sbx_fetches outputs;
 	char **missing;
@@ -59,9 +60,13 @@ struct sbx_run_result {
  * pull, create, inputs, command, collect, remove. Before collection everything in the sandbox is
  * killed, so that what is collected stands still; each declared output lands at collect_dir/its
  * path. After a timeout the collection has a bound of its own (60 s). Never leaves a sandbox
- * behind: a failed removal is in the result. Returns 0 with the result filled on every outcome, or
- * -errno when nothing was made: usage, policy, inputs that are refused or cannot be read, a
- * collect_dir that will not take what is declared. */
+ * behind: a failed removal is in the result. A cancel ends the command and is a result too, of kind
+ * CANCELLED.
+ *
+ * Returns 0 with the result filled on every outcome, for the caller to finish, or -errno when
+ * nothing was made: those of sbx_spec_check and sbx_acquire_admit; of the inputs those that
+ * sbx_upload has before it sends, of collect_dir those that sbx_fetch has before it reads; EINVAL
+ * (a name, no command, a negative bound, required without collect_dir). */
 int sbx_run(struct sbx_engine *engine, const struct sbx_run *run, const struct sbx_call *call,
 	struct sbx_run_result *out, struct sbx_error *err);
 void sbx_run_result_finish(struct sbx_run_result *result);

@@ -12,6 +12,8 @@ struct sbx_sha256 {
 	unsigned char block[64];
 	size_t fill;
 };
+/* One digest at a time in a state of the caller's, of any number of bytes in any number of pieces.
+ * Nothing fails and nothing is allocated; a state is one thread's at a time. */
 void sbx_sha256_init(struct sbx_sha256 *state);
 void sbx_sha256_update(struct sbx_sha256 *state, const void *bytes, size_t size);
 /* 64 lower-case hex digits and a NUL. The state must be initialised again before another use. */

@@ -17,9 +17,12 @@ enum sbx_isolation { /* MAF-05's ladder */
 	SBX_ISOLATION_MICROVM,
 	SBX_ISOLATION_VM,
 };
+/* A rung by its word: "none", "runtime", "os_process", "container", "hardened_container",
+ * "microvm", "vm". EINVAL for any other. */
 int sbx_isolation_parse(const char *word, enum sbx_isolation *out, struct sbx_error *err);
 
-/* Zero-initialise with sbx_spec_init, which sets the strong defaults. All strings borrowed. */
+/* Begin with sbx_spec_init, which sets the strong defaults. All strings and arrays are borrowed for
+ * as long as the spec is used: it needs no finish. */
 struct sbx_spec {
 	const char *name;			   /* NULL: derived from the identity */
 	const char *scope, *thread, *agent, *kind; /* NULL is the empty string */
@@ -29,8 +32,8 @@ struct sbx_spec {
 	const char *in_dir;  /* NULL: "in" */
 	const char *const *outputs;
 	size_t output_count;
-	const char *user; /* NULL: the image's */
-	const char *const *env;
+	const char *user;	/* NULL: the image's */
+	const char *const *env; /* "K=V" */
 	size_t env_count;
 	/* What runs as pid 1. NULL: a keep-alive of the image's `sh` and `sleep` that also waits
 	 * for what commands leave running, or of its `sleep` alone, which does not. */
@@ -58,6 +61,7 @@ struct sbx_spec {
 	struct sbx_ceilings asked; /* of a run's inputs, and of its outputs; 0: the limits */
 	struct sbx_limits limits;  /* more than these may not be asked: EPERM kind POLICY */
 };
+/* Zeroes it and sets the defaults said above. */
 void sbx_spec_init(struct sbx_spec *spec);
 
 /* All that can be refused without an engine: first isolation, what is not offered, OS family,
@@ -70,10 +74,12 @@ int sbx_spec_check(const struct sbx_spec *spec, struct sbx_error *err);
  * call id]. malloc'd. */
 char *sbx_identity_name(const char *scope, const char *thread, const char *agent, const char *kind,
 	const char *call_id);
-/* A label value: as given when 1–63 of [A-Za-z0-9._-] and not shaped like a digest, else "sha256-"
+/* A label value of a field (NULL is the empty one): as given when 1–63 of [A-Za-z0-9._-] and not
+ * shaped like a digest, else "sha256-"
  * + 48 hex. malloc'd. */
 char *sbx_identity_label(const char *value);
-/* What to show of a label: "" for one that stands for an empty field, else the value. Borrowed. */
+/* What to show of a label, which is not NULL: "" for one that stands for an empty field, else the
+ * value. Borrowed. */
 const char *sbx_identity_label_shown(const char *value);
 
 #endif

@@ -13,6 +13,7 @@
 #include <sbx/plane.h>
 #include <sbx/sandbox.h>
 
+/* bytes and files moved so far, of all of the call; on the call's thread, once in a while. */
 struct sbx_transfer_progress {
 	void (*tick)(void *data, int64_t bytes, int64_t files);
 	void *data;
@@ -22,7 +23,8 @@ struct sbx_transfer_totals {
 };
 
 /* A plane for one sandbox with guest user resolved on demand and audit to the log; destroy with
- * sbx_plane_destroy. */
+ * sbx_plane_destroy. engine is borrowed for the plane's life; sandbox and limits (NULL: the
+ * defaults) are copied. Cannot fail: asks nothing yet. */
 struct sbx_plane *sbx_transfer_plane(struct sbx_engine *engine, const struct sbx_sandbox *sandbox,
 	const struct sbx_plane_limits *limits);
 
@@ -48,7 +50,7 @@ int sbx_upload(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
 struct sbx_fetched {
 	char *path; /* in the guest, relative to the work dir */
 	int64_t size;
-	char sha256[65]; /* of the bytes that landed */
+	char sha256[65]; /* hex, of the bytes that landed; "" where none did */
 	int result;	 /* 0, or -errno with reason */
 	char *reason;
 };
