@@ -9,6 +9,7 @@
  */
 #include "../base/alloc.h"
 #include "../base/buffer.h"
+#include "../base/temporary.h"
 #include "account_guard.h"
 #include "file_body.h"
 #include "guest_path.h"
@@ -114,7 +115,8 @@ static int describe(struct sbx_walk *walk, struct reading *reading, const struct
 		result = sbx_walk_refuse_type(walk, reading->path, out, err);
 	else if (out->size > limits->max_file_bytes)
 		result = sbx_fail(err, EFBIG,
-			"%s: \"%s\" has %lld bytes, and max_file_bytes is %lld",
+			"%s: \"%s\" has %lld bytes, and the ceiling is %lld (a mount's "
+			"max_file_bytes, --max-file of get and run)",
 			reading->plane->container.name, reading->path, (long long)out->size,
 			(long long)limits->max_file_bytes);
 	if (result < 0)
@@ -168,29 +170,9 @@ static int read_inside(
 	return result;
 }
 
-/* Unlinked from the start: nothing stays behind, whatever becomes of us. */
-static int open_spool(struct sbx_error *err)
-{
-	const char *directory = getenv("TMPDIR");
-	if (!directory || directory[0] != '/')
-		directory = "/var/tmp";
-	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-		return fd >= 0 ? fd : sbx_fail_errno(err, errno, "a spool file in %s", directory);
-	cleanup_free char *name = sbx_printf("%s/sbxfs-XXXXXX", directory);
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd < 0 || unlink(name) < 0) {
-		int result = sbx_fail_errno(err, errno, "a spool file in %s", directory);
-		if (fd >= 0)
-			(void)close(fd); /* nothing was written */
-		return result;
-	}
-	return fd;
-}
-
 static int read_outside(struct reading *reading, const struct sbx_call *call, struct sbx_error *err)
 {
-	reading->spool = open_spool(err);
+	reading->spool = sbx_temporary_open(err);
 	if (reading->spool < 0)
 		return reading->spool;
 	/* Not in the walk's lingering window: the resume would wait for the whole transfer. */
