@@ -108,8 +108,9 @@ static int timed_out(struct sbx_engine *engine, const struct sbx_sandbox *sandbo
 static int over_budget(struct sbx_engine *engine, const struct sbx_sandbox *sandbox, int64_t budget,
 	struct sbx_command_result *out, struct sbx_error *err)
 {
-	cleanup_free char *what = sbx_printf(
-		"the command wrote more than %" PRId64 " bytes to stdout and stderr", budget);
+	cleanup_free char *what = sbx_printf("the command wrote more than %" PRId64
+					     " bytes to stdout and stderr (--max-output)",
+		budget);
 	out->over_budget = true;
 	return ended(engine, sandbox, false, SBX_KIND_OVER_BUDGET, ENOBUFS, what, out, err);
 }

@@ -9,12 +9,18 @@
 #include <errno.h>
 #include <inttypes.h>
 
+/* With a pattern no directory lands for its own sake. */
+static bool made_with_its_files(const struct sbx_fetch *fetch, const struct sbx_fetch_item *item)
+{
+	return item->directory && fetch->options->match_count;
+}
+
 static int check_landing(const struct sbx_fetch *fetch, const char *dest, struct sbx_error *err)
 {
 	int result = 0;
 	for (size_t i = 0; result == 0 && i < fetch->plan.count; i++) {
 		const struct sbx_fetch_item *item = &fetch->plan.items[i];
-		if (!item->result)
+		if (!item->result && !made_with_its_files(fetch, item))
 			result = sbx_landing_check(
 				dest, item->landing, item->directory, fetch->options->force, err);
 	}
@@ -24,6 +30,8 @@ static int check_landing(const struct sbx_fetch *fetch, const char *dest, struct
 static int deliver_item(
 	struct sbx_fetch *fetch, const struct sbx_fetch_item *item, struct sbx_error *err)
 {
+	if (made_with_its_files(fetch, item))
+		return 0;
 	if (item->directory)
 		return sbx_landing_directory(&fetch->landing, item->landing, err);
 	return sbx_landing_deliver(

@@ -4,6 +4,7 @@
 #include "../base/alloc.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
@@ -117,16 +118,18 @@ int sbx_fetch_cap(const struct sbx_ceilings *ceilings, const char *path, int64_t
 {
 	if (ceilings->max_file_bytes && size > ceilings->max_file_bytes)
 		return sbx_fail(err, EFBIG,
-			"\"%s\" has %" PRId64 " bytes, the ceiling of one file is %" PRId64, path,
-			size, ceilings->max_file_bytes);
+			"\"%s\" has %" PRId64 " bytes, the ceiling of one file is %" PRId64
+			" (--max-file)",
+			path, size, ceilings->max_file_bytes);
 	if (ceilings->max_files && total_entries > ceilings->max_files)
 		return sbx_fail(err, EFBIG,
 			"\"%s\" would be file %" PRId64 ", the ceiling is %" PRId64
-			" files, with the directories and links found among them",
+			" files, with the directories and links found among them (--max-files)",
 			path, total_entries, ceilings->max_files);
 	if (ceilings->max_total_bytes && total_bytes > ceilings->max_total_bytes)
 		return sbx_fail(err, EFBIG,
-			"\"%s\" would make it %" PRId64 " bytes in all, the ceiling is %" PRId64,
+			"\"%s\" would make it %" PRId64 " bytes in all, the ceiling is %" PRId64
+			" (--max-total)",
 			path, total_bytes, ceilings->max_total_bytes);
 	return 0;
 }
@@ -135,6 +138,10 @@ static int account(struct sbx_fetch_plan *plan, struct sbx_fetch_item *item,
 	const struct sbx_fetch_options *options, struct sbx_error *err)
 {
 	bool file = item->st.type == SBX_TYPE_FILE;
+	if (item->st.type == SBX_TYPE_DIR && options->match_count) {
+		item->directory = true; /* on the way to a file, and made with it */
+		return 0;
+	}
 	int64_t size = file ? item->st.size : 0;
 	int64_t room = INT64_MAX - plan->bytes;
 	item->directory = item->st.type == SBX_TYPE_DIR;
@@ -152,12 +159,23 @@ static bool usable_name(const char *name)
 	return *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !strchr(name, '/');
 }
 
+/* Directories are looked into whatever their name is. */
+static bool is_wanted(const struct sbx_entry *entry, const struct sbx_fetch_options *options)
+{
+	bool wanted = !options->match_count || entry->st.type == SBX_TYPE_DIR;
+	for (size_t i = 0; !wanted && i < options->match_count; i++)
+		wanted = fnmatch(options->match[i], entry->name, 0) == 0;
+	return wanted;
+}
+
 static int add_entry(struct sbx_fetch_plan *plan, const char *path, const char *landing,
 	struct sbx_entry *entry, const char *sandbox, const struct sbx_fetch_options *options,
 	struct sbx_error *err)
 {
 	if (!usable_name(entry->name))
 		return sbx_fail(err, EIO, "the engine listed an impossible name in \"%s\"", path);
+	if (!is_wanted(entry, options))
+		return 0;
 	if (plan->count >= MAX_ITEMS)
 		return sbx_fail(
 			err, EFBIG, "\"%s\": more than %d files and directories", path, MAX_ITEMS);
@@ -237,6 +255,10 @@ static int stat_named(struct sbx_fetch_plan *plan, struct sbx_plane *plane,
 		result = check_type(sandbox->container.name, item, err);
 		if (result == 0)
 			result = check_declared_type(sandbox, item, err);
+		if (result == 0 && options->only_files && item->st.type == SBX_TYPE_DIR)
+			result = sbx_fail(err, EISDIR,
+				"\"%s\" in sandbox %s is a directory, which is no bytes to hand on",
+				item->path, sandbox->container.name);
 		if (result == 0)
 			result = account(plan, item, options, err);
 	}
@@ -252,6 +274,10 @@ int sbx_fetch_plan_stat(struct sbx_fetch_plan *plan, struct sbx_plane *plane,
 		if (plan->items[i].directory && !plan->items[i].result)
 			result = list_directory(
 				plan, i, plane, sandbox->container.name, options, call, err);
+	if (result == 0 && options->match_count && !plan->files)
+		return sbx_fail(err, ENOENT,
+			"nothing that was named in sandbox %s has a file of a name that matches",
+			sandbox->container.name);
 	return result;
 }
 

@@ -241,7 +241,7 @@ static int read_tree(struct sbx_fetch *fetch, const char *root, struct sbx_error
 		&tree };
 	int result = 0;
 	tree_collect(&fetch->plan, root, &tree);
-	if (plane->ops->read_tree && tree.count > 1 &&
+	if (plane->ops->read_tree && tree.count > 1 && !fetch->options->match_count &&
 		tree.wanted_bytes >= tree.bytes - tree.wanted_bytes)
 		result = plane->ops->read_tree(plane, root,
 			sum(tree.bytes, (int64_t)tree.files * ITEM_BYTES + SPARE_BYTES),

@@ -54,11 +54,12 @@ int sbx_upload_caps(const struct sbx_upload_tree *tree, const struct sbx_ceiling
 		return 0;
 	if (ceilings->max_files && tree->files > ceilings->max_files)
 		return sbx_fail(err, EFBIG,
-			"%" PRId64 " files are more than the ceiling of %" PRId64, tree->files,
-			ceilings->max_files);
+			"%" PRId64 " files are more than the ceiling of %" PRId64 " (--max-files)",
+			tree->files, ceilings->max_files);
 	if (ceilings->max_total_bytes && tree->bytes > ceilings->max_total_bytes)
 		return sbx_fail(err, EFBIG,
-			"%" PRId64 " bytes in all are more than the ceiling of %" PRId64,
+			"%" PRId64 " bytes in all are more than the ceiling of %" PRId64
+			" (--max-total)",
 			tree->bytes, ceilings->max_total_bytes);
 	for (size_t i = 0; ceilings->max_file_bytes && i < tree->count; i++) {
 		const struct sbx_upload_entry *entry = &tree->entries[i];
@@ -66,8 +67,9 @@ int sbx_upload_caps(const struct sbx_upload_tree *tree, const struct sbx_ceiling
 			continue;
 		cleanup_free char *shown = sbx_upload_entry_name(entry);
 		return sbx_fail(err, EFBIG,
-			"%s has %" PRId64 " bytes, the ceiling of one file is %" PRId64, shown,
-			entry->size, ceilings->max_file_bytes);
+			"%s has %" PRId64 " bytes, the ceiling of one file is %" PRId64
+			" (--max-file)",
+			shown, entry->size, ceilings->max_file_bytes);
 	}
 	return 0;
 }
@@ -260,11 +262,30 @@ int sbx_upload_send(struct sbx_plane *plane, const struct sbx_upload_tree *tree,
 	return result;
 }
 
-int sbx_upload(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
-	const char *const *sources, size_t count, const char *dest,
-	const struct sbx_ceilings *ceilings, const struct sbx_call *call,
-	const struct sbx_transfer_progress *progress, struct sbx_transfer_totals *totals,
+/* One of the two is given: several sources under their own names, or one under another. */
+struct wanted {
+	const char *const *sources;
+	size_t count;
+	const char *source, *name;
+	int fd;
+};
+
+static int add_wanted(struct sbx_upload_tree *tree, const struct wanted *wanted, const char *place,
 	struct sbx_error *err)
+{
+	if (wanted->name)
+		return sbx_upload_tree_add_as(
+			tree, wanted->source, wanted->fd, wanted->name, place, err);
+	int result = 0;
+	for (size_t i = 0; result == 0 && i < wanted->count; i++)
+		result = sbx_upload_tree_add(tree, wanted->sources[i], place, err);
+	return result;
+}
+
+static int upload(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
+	const struct wanted *wanted, const char *dest, const struct sbx_ceilings *ceilings,
+	const struct sbx_call *call, const struct sbx_transfer_progress *progress,
+	struct sbx_transfer_totals *totals, struct sbx_error *err)
 {
 	if (totals)
 		*totals = (struct sbx_transfer_totals){ 0 };
@@ -273,8 +294,7 @@ int sbx_upload(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
 	if (result < 0)
 		return result;
 	cleanup_with(sbx_upload_tree_finish) struct sbx_upload_tree tree = { 0 };
-	for (size_t i = 0; result == 0 && i < count; i++)
-		result = sbx_upload_tree_add(&tree, sources[i], place, err);
+	result = add_wanted(&tree, wanted, place, err);
 	if (result == 0)
 		result = sbx_upload_tree_check(&tree, err);
 	if (result == 0)
@@ -282,4 +302,23 @@ int sbx_upload(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
 	if (result == 0)
 		result = sbx_upload_send(plane, &tree, call, progress, totals, err);
 	return result;
+}
+
+int sbx_upload(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
+	const char *const *sources, size_t count, const char *dest,
+	const struct sbx_ceilings *ceilings, const struct sbx_call *call,
+	const struct sbx_transfer_progress *progress, struct sbx_transfer_totals *totals,
+	struct sbx_error *err)
+{
+	const struct wanted wanted = { .sources = sources, .count = count };
+	return upload(plane, sandbox, &wanted, dest, ceilings, call, progress, totals, err);
+}
+
+int sbx_upload_as(struct sbx_plane *plane, const struct sbx_sandbox *sandbox, const char *source,
+	int fd, const char *name, const char *dest, const struct sbx_ceilings *ceilings,
+	const struct sbx_call *call, const struct sbx_transfer_progress *progress,
+	struct sbx_transfer_totals *totals, struct sbx_error *err)
+{
+	const struct wanted wanted = { .source = source, .name = name, .fd = fd };
+	return upload(plane, sandbox, &wanted, dest, ceilings, call, progress, totals, err);
 }

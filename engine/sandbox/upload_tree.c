@@ -50,6 +50,7 @@ static int append(struct sbx_upload_tree *tree, char *source, char *below, char 
 		.size = S_ISDIR(st->st_mode) ? 0 : st->st_size,
 		.device = st->st_dev,
 		.inode = st->st_ino,
+		.fd = -1,
 	};
 	if (tree->count == tree->capacity) {
 		tree->capacity = tree->capacity ? tree->capacity * 2 : 64;
@@ -87,6 +88,13 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
  * source's own parents are the caller's words. */
 static int open_entry(const struct sbx_upload_entry *entry, int flags)
 {
+	if (entry->fd >= 0) {
+		int fd = fcntl(entry->fd, F_DUPFD_CLOEXEC, 0);
+		if (fd < 0)
+			return -errno;
+		(void)lseek(fd, 0, SEEK_SET); /* whoever filled it stands at its end */
+		return fd;
+	}
 	if (!*entry->below) {
 		int fd = open(entry->source, flags | O_NOFOLLOW | O_CLOEXEC);
 		return fd >= 0 ? fd : -errno;
@@ -179,12 +187,21 @@ int sbx_upload_tree_add(
 		return sbx_fail(err, EINVAL,
 			"\"%s\" has no name of its own to land under; name the directory itself",
 			source);
+	return sbx_upload_tree_add_as(tree, source, -1, name, dest, err);
+}
+
+int sbx_upload_tree_add_as(struct sbx_upload_tree *tree, const char *source, int fd,
+	const char *name, const char *dest, struct sbx_error *err)
+{
+	if (!*name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return sbx_fail(err, EINVAL, "\"%s\" is not a file's name", name);
 	char *kept = keep_source(tree, source);
 	struct stat st;
-	if (lstat(kept, &st) < 0)
+	if ((fd >= 0 ? fstat(fd, &st) : lstat(kept, &st)) < 0)
 		return sbx_fail_host(err, errno, "%s cannot be read", kept);
 	size_t index = tree->count;
 	int result = append(tree, kept, sbx_strdup(""), join(dest, name), &st, err);
+	tree->entries[index].fd = fd;
 	/* Directories are listed as they are met, so the depth costs no stack and no descriptors.
 	 */
 	for (; result == 0 && index < tree->count; index++)

@@ -27,6 +27,7 @@ struct sbx_upload_entry {
 	int64_t size;
 	dev_t device;
 	ino_t inode;
+	int fd; /* the source itself, borrowed; -1: it is opened by its name */
 };
 
 struct sbx_upload_tree {
@@ -42,6 +43,11 @@ struct sbx_upload_tree {
  * without a name of its own), EFBIG (too many entries), ENAMETOOLONG. */
 int sbx_upload_tree_add(
 	struct sbx_upload_tree *tree, const char *source, const char *dest, struct sbx_error *err);
+
+/* The same, landing at dest/name. fd >= 0: what is sent is that regular file, and source only its
+ * name in a sentence. */
+int sbx_upload_tree_add_as(struct sbx_upload_tree *tree, const char *source, int fd,
+	const char *name, const char *dest, struct sbx_error *err);
 
 /* EINVAL when two entries would land at one place. */
 int sbx_upload_tree_check(const struct sbx_upload_tree *tree, struct sbx_error *err);

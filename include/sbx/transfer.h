@@ -46,6 +46,14 @@ int sbx_upload(struct sbx_plane *plane, const struct sbx_sandbox *sandbox,
 	const struct sbx_transfer_progress *progress, struct sbx_transfer_totals *totals,
 	struct sbx_error *err);
 
+/* One source that lands as dest/name: the host file or tree `source`, or with fd >= 0 what that
+ * regular file holds (borrowed; source is then what it is called in a sentence). EINVAL where name
+ * is not one name. Else as sbx_upload. */
+int sbx_upload_as(struct sbx_plane *plane, const struct sbx_sandbox *sandbox, const char *source,
+	int fd, const char *name, const char *dest, const struct sbx_ceilings *ceilings,
+	const struct sbx_call *call, const struct sbx_transfer_progress *progress,
+	struct sbx_transfer_totals *totals, struct sbx_error *err);
+
 /* One file, or one entry that was refused. */
 struct sbx_fetched {
 	char *path; /* in the guest, relative to the work dir */
@@ -82,10 +90,21 @@ struct sbx_fetch_options {
 	bool missing_ok;
 	const bool *required; /* for each path, or NULL: none */
 	bool whole_paths;
+	bool only_files; /* EISDIR for a directory */
+	/* Shell patterns (fnmatch). Of what a directory holds only files are fetched whose own name
+	 * matches one, and the directories they are in; ENOENT where none does. */
+	const char *const *match;
+	size_t match_count;
 };
 int sbx_fetch(struct sbx_plane *plane, const struct sbx_sandbox *sandbox, const char *const *paths,
 	size_t count, const char *dest, const struct sbx_fetch_options *options,
 	const struct sbx_call *call, const struct sbx_transfer_progress *progress,
 	struct sbx_fetches *out, struct sbx_error *err);
+
+/* One declared file, or one below a declared directory, whole into fd, where it is written from
+ * where that stands. What fd holds after a failure is not to be used. Errors as sbx_fetch. */
+int sbx_fetch_file(struct sbx_plane *plane, const struct sbx_sandbox *sandbox, const char *path,
+	int fd, const struct sbx_ceilings *ceilings, const struct sbx_call *call,
+	const struct sbx_transfer_progress *progress, struct sbx_error *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include "fake_plane.h"
 #include "unit.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -423,6 +424,60 @@ START_TEST(a_host_that_is_full_is_said_to_be)
 }
 END_TEST
 
+/* Of a directory only what matches lands and counts; what was named is no pattern. */
+START_TEST(a_pattern_chooses_files_of_directories)
+{
+	static const char *const two[] = { "t?o", "none" }, *const none[] = { "three" };
+	directory_enter();
+	ck_assert_int_eq(FETCH(rows, PATHS("out", "report.json"), .match = two, .match_count = 2,
+				 .ceilings.max_files = 2),
+		0);
+	ck_assert_str_eq(read_file("dest/out/sub/two"), "defg");
+	ck_assert_str_eq(read_file("dest/report.json"), "{}");
+	ck_assert_int_eq(access("dest/out/one", F_OK), -1);
+	ck_assert_uint_eq(out.count, 2);
+	sbx_fetches_finish(&out);
+	ck_assert_int_eq(FETCH(rows, PATHS("out"), .match = none, .match_count = 1), -ENOENT);
+	ck_assert_uint_eq(out.count, 0);
+	directory_leave();
+}
+END_TEST
+
+static int fetch_file(const struct fake_row *table, size_t count, const char *path,
+	int64_t max_file_bytes, int fd)
+{
+	const struct sbx_ceilings ceilings = { .max_file_bytes = max_file_bytes };
+	fake = fake_plane(table, count);
+	sbx_error_clear(&err);
+	return sbx_fetch_file(&fake.plane, &sandbox, path, fd, &ceilings, NULL, NULL, &err);
+}
+#define FETCH_FILE(table, path, most)                                                              \
+	fetch_file(table, sizeof(table) / sizeof((table)[0]), path, most, fd)
+
+START_TEST(one_file_goes_whole_into_a_descriptor)
+{
+	static const struct fake_row grown[] = { { "report.json", SBX_TYPE_FILE, "12345", 2 } };
+	char bytes[8] = "";
+	directory_enter();
+	int fd = open("spool", O_RDWR | O_CREAT, 0600);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(FETCH_FILE(rows, "out/sub/two", 4), 0);
+	ck_assert_int_eq(pread(fd, bytes, sizeof(bytes), 0), 4);
+	ck_assert_mem_eq(bytes, "defg", 4);
+	ck_assert_int_eq(FETCH_FILE(rows, "out/sub/two", 3), -EFBIG);
+	ck_assert_int_eq(FETCH_FILE(rows, "out", 0), -EISDIR);
+	ck_assert_int_eq(fake.lists, 0);
+	ck_assert_int_eq(FETCH_FILE(rows, "a/x", 0), -ELOOP);
+	ck_assert_int_eq(FETCH_FILE(rows, "out/none", 0), -ENOENT);
+	ck_assert_int_eq(FETCH_FILE(rows, "secret", 0), -EPERM);
+	ck_assert_int_eq(fake.reads, 0);
+	ck_assert_int_eq(FETCH_FILE(grown, "report.json", 4), -EFBIG);
+	ck_assert_int_eq(lseek(fd, 0, SEEK_CUR), 4);
+	ck_assert_int_eq(close(fd), 0);
+	directory_leave();
+}
+END_TEST
+
 UNIT_MAIN("fetch", a_directory_lands_under_its_own_name,
 	names_are_refused_without_asking_the_sandbox, a_refusal_of_one_delivers_none,
 	ceilings_refuse_before_a_byte_is_read, what_is_no_file_counts_as_well,
@@ -433,4 +488,5 @@ UNIT_MAIN("fetch", a_directory_lands_under_its_own_name,
 	sizes_beyond_counting_harm_nobody, an_archive_that_holds_a_file_twice_delivers_nothing,
 	missing_may_be_fine, what_is_required_may_not_be_missing,
 	an_existing_file_is_replaced_only_by_force,
-	what_landed_before_the_host_refused_stays_and_is_said, a_host_that_is_full_is_said_to_be)
+	what_landed_before_the_host_refused_stays_and_is_said, a_host_that_is_full_is_said_to_be,
+	a_pattern_chooses_files_of_directories, one_file_goes_whole_into_a_descriptor)

@@ -251,8 +251,47 @@ START_TEST(ceilings_and_places_are_checked_before_anything_is_sent)
 }
 END_TEST
 
+static int upload_as(struct counting_plane *counting, const char *source, int fd, const char *name)
+{
+	*counting = (struct counting_plane){ .plane.ops = &counting_ops };
+	sbx_error_clear(&err);
+	return sbx_upload_as(
+		&counting->plane, &sandbox, source, fd, name, NULL, NULL, NULL, NULL, NULL, &err);
+}
+
+/* What a descriptor holds is sent from its beginning, wherever it stands; small files are packed.
+ */
+START_TEST(one_source_lands_under_another_name)
+{
+	struct counting_plane counting;
+	directory_enter();
+	for (int size = 5; size <= 100000; size += 99995) {
+		write_file("f", "named");
+		ck_assert_int_eq(truncate("f", size), 0);
+		int fd = open("f", O_RDWR);
+		ck_assert_int_ge(fd, 0);
+		ck_assert_int_eq(lseek(fd, 0, SEEK_END), size);
+		ck_assert_int_eq(unlink("f"), 0);
+		ck_assert_int_eq(upload_as(&counting, "standard input", fd, "named"), 0);
+		ck_assert_int_eq(counting.bytes, size);
+		ck_assert_uint_eq(counting.items, 1);
+		ck_assert_int_eq(close(fd), 0);
+	}
+	write_file("f", "named");
+	ck_assert_int_eq(upload_as(&counting, "f", -1, "named"), 0);
+	ck_assert_uint_eq(counting.items, 1);
+	static const char *const wrong[] = { "", ".", "..", "a/b", "/a" };
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		ck_assert_int_eq(upload_as(&counting, "f", -1, wrong[i]), -EINVAL);
+		ck_assert_uint_eq(counting.puts, 0);
+	}
+	directory_leave();
+}
+END_TEST
+
 UNIT_MAIN("upload", lists_directories_before_what_is_in_them, refuses_links_and_special_files,
 	refuses_a_source_without_a_name, tells_the_hosts_failures_apart, refuses_two_for_one_place,
 	does_not_send_what_was_swapped_in, sends_each_file_once_in_few_batches,
 	large_files_keep_descriptors_and_batches_their_bounds,
-	ceilings_and_places_are_checked_before_anything_is_sent)
+	ceilings_and_places_are_checked_before_anything_is_sent,
+	one_source_lands_under_another_name)
