@@ -4,11 +4,13 @@
 
 #include "../base/alloc.h"
 #include "../base/buffer.h"
+#include "../base/json.h"
 #include "../files/guest_exec.h"
 
 #include <sbx/guest_user.h>
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #define FILES_MS 20000
 #define ID_MS 20000
@@ -109,4 +111,34 @@ int sbx_guest_user_resolve(struct sbx_engine *engine, const struct sbx_container
 	out->uid = answer.uid;
 	out->gid = answer.gid_known ? answer.gid : 0;
 	return 0;
+}
+
+static bool names_override(const cJSON *capabilities)
+{
+	const cJSON *item;
+	cJSON_ArrayForEach(item, capabilities)
+	{
+		const char *name = cJSON_IsString(item) ? item->valuestring : "";
+		/* Docker keeps what was asked for, Podman spells every one. */
+		if (strncasecmp(name, "CAP_", 4) == 0)
+			name += 4;
+		if (strcasecmp(name, "ALL") == 0 || strcasecmp(name, "DAC_OVERRIDE") == 0)
+			return true;
+	}
+	return false;
+}
+
+const char *sbx_guest_root_caveat(const struct sbx_container *container)
+{
+	const cJSON *host = sbx_json_get(container->json, "HostConfig");
+	struct sbx_user_answer answer cleanup_with(sbx_user_answer_finish);
+	sbx_user_answer_begin(container->user, &answer);
+	bool root = answer.uid_known ? answer.uid == 0
+				     : answer.name && strcmp(answer.name, "root") == 0;
+	if (!root || !host || !names_override(sbx_json_get(host, "CapDrop")) ||
+		names_override(sbx_json_get(host, "CapAdd")))
+		return NULL;
+	return "the guest is root without capabilities: it cannot write what another user owns, "
+	       "nor chown; --user UID:GID gives it a user of its own, --cap-add DAC_OVERRIDE the "
+	       "power back";
 }

@@ -24,4 +24,9 @@ int sbx_guest_user_resolve(struct sbx_engine *engine, const struct sbx_container
 	struct sbx_windows *windows, const struct sbx_call *call, struct sbx_guest_user *out,
 	struct sbx_error *err);
 
+/* A guest that is root and was not left the power to override modes writes only what root owns or
+ * everybody may write: images that count on root's powers fail there. The sentence that says so and
+ * what to do, or NULL where it is not so. From Config.User and HostConfig alone. */
+const char *sbx_guest_root_caveat(const struct sbx_container *container);
+
 #endif

@@ -2,6 +2,8 @@
 #include "sandbox/user_answer.h"
 #include "unit.h"
 
+#include <sbx/guest_user.h>
+#include <cjson/cJSON.h>
 #include <string.h>
 
 static char passwd[] = "root:x:0:0:root:/root:/bin/sh\n"
@@ -102,5 +104,34 @@ START_TEST(numbers_are_nothing_but_digits)
 }
 END_TEST
 
+/* Both engines' ways to say which capabilities are left. */
+START_TEST(root_without_the_power_of_root)
+{
+	static const struct {
+		const char *user, *host;
+		bool caveat;
+	} rows[] = {
+		{ "", "{\"CapDrop\":[\"ALL\"]}", true },
+		{ "root", "{\"CapDrop\":[\"CAP_CHOWN\",\"CAP_DAC_OVERRIDE\"],\"CapAdd\":[]}",
+			true },
+		{ "0:50", "{\"CapDrop\":[\"all\"],\"CapAdd\":[\"CHOWN\"]}", true },
+		{ ":50", "{\"CapDrop\":[\"ALL\"],\"CapAdd\":null}", true },
+		{ "root", "{\"CapDrop\":[\"ALL\"],\"CapAdd\":[\"CAP_DAC_OVERRIDE\"]}", false },
+		{ "root", "{\"CapDrop\":[\"CAP_CHOWN\"]}", false },
+		{ "root", "{\"CapDrop\":null}", false },
+		{ "root", "{}", false },
+		{ "1000", "{\"CapDrop\":[\"ALL\"]}", false },
+		{ "rooted", "{\"CapDrop\":[\"ALL\"]}", false },
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct sbx_container container = { .user = (char *)rows[i].user,
+			.json = cJSON_CreateObject() };
+		cJSON_AddItemToObject(container.json, "HostConfig", cJSON_Parse(rows[i].host));
+		ck_assert_msg(!sbx_guest_root_caveat(&container) != rows[i].caveat, "row %zu", i);
+		cJSON_Delete(container.json);
+	}
+}
+END_TEST
+
 UNIT_MAIN("user_answer", every_shape_with_account_files, without_account_files_only_numbers_answer,
-	numbers_are_nothing_but_digits)
+	numbers_are_nothing_but_digits, root_without_the_power_of_root)
