@@ -5,6 +5,7 @@
 #include "../engine/base/text.h"
 
 #include <sbx/acquire.h>
+#include <sbx/guest_user.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static int acquire(struct sbx_tool *tool, const struct sbx_spec *spec)
 	if (sbx_tool_open(tool, true, &err) < 0)
 		return sbx_tool_fail(tool, &err);
 	struct sbx_call call = sbx_tool_call(tool, 120000);
-	struct sbx_progress progress = { sbx_tool_progress_line, NULL };
+	struct sbx_progress progress = { sbx_tool_progress_line, tool };
 	if (sbx_acquire(tool->engine, spec, &call, &progress, &sandbox, &outcome, &err) < 0)
 		return sbx_tool_fail(tool, &err);
 	if (tool->json) {
@@ -27,9 +28,11 @@ static int acquire(struct sbx_tool *tool, const struct sbx_spec *spec)
 	} else {
 		cleanup_free char *name = sbx_text_escape(sandbox.container.name);
 		sbx_tool_print("%s\n", name);
-		(void)fprintf(stderr, "%s\n",
-			sbx_outcome_name(outcome)); /* a courtesy: the name is the result */
+		sbx_tool_note(tool, "%s\n", sbx_outcome_name(outcome));
 	}
+	const char *caveat = sbx_guest_root_caveat(&sandbox.container);
+	if (caveat)
+		sbx_tool_note(tool, "note: %s\n", caveat);
 	sbx_sandbox_finish(&sandbox);
 	return 0;
 }

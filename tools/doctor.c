@@ -137,7 +137,8 @@ const struct sbx_tool_command sbx_tool_doctor = {
 	"doctor",
 	"[--image IMG] [--json] [--timeout SECONDS]",
 	"Says what this engine can do for sandboxes, what is missing and how to get it.",
-	"\n  --image IMG            for the throwaway sandbox on which pause is tried\n"
+	"\n  --image IMG            for the throwaway sandbox on which pause and reading are "
+	"tried\n"
 	"  --json                 one object: available, findings, rootless, userns, pause, "
 	"engine, "
 	"declarations\n\n"

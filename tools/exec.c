@@ -88,7 +88,7 @@ static int execute(struct sbx_tool *tool, const struct sbx_command *asked)
 			tool, &err, err.kind == SBX_KIND_USAGE ? SBX_EXIT_USAGE : SBX_EXIT_OURS);
 	struct sbx_pass_on streams = { 0 };
 	struct sbx_command command = *asked;
-	command.output = tool->json ? keep : sbx_tool_pass_on;
+	command.output = tool->json ? keep : sbx_tool_show;
 	command.bounds = &streams.bounds;
 	command.data = tool->json ? (void *)&capture : (void *)&streams;
 	struct sbx_call call = { .cancel = tool->cancel }; /* the command has its own bound */

@@ -44,7 +44,7 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 		sbx_tool_print(
 			"  %-8s %s\n", sbx_tool_commands[i]->name, sbx_tool_commands[i]->summary);
 	sbx_tool_print("\nEvery command takes --engine URL|CONTEXT, --config FILE, --json where "
-		       "there is data, --verbose, --insecure, --no-notice, "
+		       "there is data, --verbose, --quiet, --insecure, --no-notice, "
 		       "--help.\n"
 		       "Exit codes: 0 done, 2 usage, 3 absent, 4 link or outside, 5 parent not a "
 		       "directory, 6 not regular, 7 too big,\n"

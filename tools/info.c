@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static int print_sandbox(struct sbx_tool *tool, const struct sbx_sandbox *sandbox)
 {
@@ -26,6 +25,9 @@ static int print_sandbox(struct sbx_tool *tool, const struct sbx_sandbox *sandbo
 	} else {
 		sbx_json_add_text(json, "guest_user_unresolved", err.message);
 	}
+	const char *caveat = sbx_guest_root_caveat(&sandbox->container);
+	if (caveat)
+		sbx_json_add_text(json, "guest_user_note", caveat);
 	if (tool->json) {
 		sbx_tool_print_json(json);
 		return 0;
@@ -41,12 +43,7 @@ static int print_sandbox(struct sbx_tool *tool, const struct sbx_sandbox *sandbo
 
 static void print_path(const struct sbx_tool *tool, const char *path, const struct sbx_stat *st)
 {
-	char when[64] = "?";
-	struct tm tm;
-	time_t seconds = (time_t)st->mtime_s;
-	if (gmtime_r(&seconds, &tm))
-		(void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S",
-			&tm); /* "?" stays if it does not fit */
+	char when[64];
 	if (tool->json) {
 		cJSON *json = cJSON_CreateObject();
 		char mode[8];
@@ -67,7 +64,8 @@ static void print_path(const struct sbx_tool *tool, const char *path, const stru
 	sbx_tool_print("%s: %s, mode %04o", shown, sbx_type_name(st->type), st->mode & 07777u);
 	if (st->type == SBX_TYPE_FILE)
 		sbx_tool_print(", %lld bytes", (long long)st->size);
-	sbx_tool_print(", changed %s.%09dZ", when, st->mtime_ns < 0 ? 0 : st->mtime_ns);
+	sbx_tool_print(", changed %s.%09dZ", sbx_tool_utc(st->mtime_s, when),
+		st->mtime_ns < 0 ? 0 : st->mtime_ns);
 	if (st->type == SBX_TYPE_LINK) {
 		cleanup_free char *target =
 			sbx_text_escape(st->link_target ? st->link_target : "?");

@@ -2,36 +2,10 @@
 #include "pass_on.h"
 #include "tool.h"
 
-#include "../engine/base/alloc.h"
-#include "../engine/base/buffer.h"
-#include "../engine/base/text.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
-#include <unistd.h>
-
-/* To a terminal a guest's bytes go escaped but for line breaks and tabs: they could repaint it. To
- * a pipe they go as they are. */
-static int print_output(void *data, int stream, const char *bytes, size_t size)
-{
-	if (!isatty(stream == 2 ? STDERR_FILENO : STDOUT_FILENO))
-		return sbx_tool_pass_on(data, stream, bytes, size);
-	struct sbx_buffer shown = { 0 };
-	size_t start = 0;
-	for (size_t i = 0; i <= size; i++) {
-		if (i < size && bytes[i] != '\n' && bytes[i] != '\t')
-			continue;
-		cleanup_free char *text = sbx_text_escape_n(bytes + start, i - start);
-		(void)sbx_buffer_append(&shown, text, strlen(text));  /* no limit is set */
-		(void)sbx_buffer_append(&shown, bytes + i, i < size); /* as above */
-		start = i + 1;
-	}
-	int result = sbx_tool_pass_on(data, stream, sbx_buffer_text(&shown), shown.size);
-	sbx_buffer_finish(&shown);
-	return result;
-}
 
 static int run(struct sbx_tool *tool, int argc, char **argv)
 {
@@ -52,7 +26,7 @@ static int run(struct sbx_tool *tool, int argc, char **argv)
 	int lines = tail < 0 ? -1 : tail > INT_MAX ? INT_MAX : (int)tail;
 	struct sbx_pass_on streams = { .bounds = call };
 	int rc = sbx_container_logs(tool->engine, sandbox.container.id, lines, follow, &call,
-		print_output, &streams, &err);
+		sbx_tool_show, &streams, &err);
 	if (rc < 0 && streams.failed)
 		sbx_fail(&err, -streams.failed,
 			"what sandbox %s printed could not be passed on (%s)",

@@ -1,9 +1,14 @@
 /* pass_on.c: see pass_on.h. */
 #include "pass_on.h"
 
+#include "../engine/base/alloc.h"
+#include "../engine/base/buffer.h"
+#include "../engine/base/text.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 /* 0 once a write of PIPE_BUF bytes does not block, or fails and says why. */
@@ -51,4 +56,23 @@ int sbx_tool_pass_on(void *data, int stream, const char *bytes, size_t size)
 	struct sbx_pass_on *pass_on = data;
 	pass_on->failed = write_all(pass_on, stream, bytes, size);
 	return pass_on->failed;
+}
+
+int sbx_tool_show(void *data, int stream, const char *bytes, size_t size)
+{
+	if (!isatty(stream == 2 ? STDERR_FILENO : STDOUT_FILENO))
+		return sbx_tool_pass_on(data, stream, bytes, size);
+	struct sbx_buffer shown = { 0 };
+	size_t start = 0;
+	for (size_t i = 0; i <= size; i++) {
+		if (i < size && bytes[i] != '\n' && bytes[i] != '\t')
+			continue;
+		cleanup_free char *text = sbx_text_escape_n(bytes + start, i - start);
+		(void)sbx_buffer_append(&shown, text, strlen(text));  /* no limit is set */
+		(void)sbx_buffer_append(&shown, bytes + i, i < size); /* as above */
+		start = i + 1;
+	}
+	int result = sbx_tool_pass_on(data, stream, sbx_buffer_text(&shown), shown.size);
+	sbx_buffer_finish(&shown);
+	return result;
 }

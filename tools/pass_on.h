@@ -20,4 +20,8 @@ struct sbx_pass_on {
  * where the reader has gone (`| head`), other -errno where the bytes cannot be written. */
 int sbx_tool_pass_on(void *data, int stream, const char *bytes, size_t size);
 
+/* The same where a person may be reading: to a terminal a guest's bytes go escaped but for line
+ * breaks and tabs, since they could repaint it, fake a prompt or fill the clipboard. */
+int sbx_tool_show(void *data, int stream, const char *bytes, size_t size);
+
 #endif

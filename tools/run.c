@@ -90,13 +90,15 @@ static void print_plain(const struct sbx_tool *tool, const struct sbx_run_result
 		const struct sbx_fetched *row = &result->outputs.rows[i];
 		cleanup_free char *path = sbx_text_escape(row->path);
 		cleanup_free char *reason = row->reason ? sbx_text_escape(row->reason) : NULL;
-		(void)fprintf(stderr, "%s%s: %s\n", reason ? "refused " : "collected ", path,
-			reason ? reason
-			       : row->sha256); /* a courtesy beside the command's own output */
+		if (reason)
+			(void)fprintf(stderr, "refused %s: %s\n", path,
+				reason); /* nowhere else to say it */
+		else
+			sbx_tool_note(tool, "collected %s: %s\n", path, row->sha256);
 	}
 	for (size_t i = 0; i < result->missing_count; i++) {
 		cleanup_free char *path = sbx_text_escape(result->missing[i]);
-		(void)fprintf(stderr, "not written: %s\n", path); /* as above */
+		sbx_tool_note(tool, "not written: %s\n", path);
 	}
 	if (result->error) {
 		struct sbx_error err = SBX_ERROR_INIT;
@@ -130,13 +132,13 @@ static int execute(struct sbx_tool *tool, struct run_options *options)
 	tool->timeout_ms = run->timeout_ms;
 	if (sbx_tool_open(tool, true, &err) < 0)
 		return refuse(tool, &err, SBX_EXIT_OURS);
-	struct sbx_progress progress = { sbx_tool_progress_line, NULL };
+	struct sbx_progress progress = { sbx_tool_progress_line, tool };
 	run->progress = &progress;
 	run->spec = options->spec.spec;
 	run->argv = tool->rest && tool->rest[0] ? tool->rest : NULL;
 	run->capture = tool->json;
 	struct sbx_pass_on streams = { 0 };
-	run->output = tool->json ? NULL : sbx_tool_pass_on;
+	run->output = tool->json ? NULL : sbx_tool_show;
 	run->data = &streams;
 	run->bounds = &streams.bounds;
 	run->stdin_fd = options->take_stdin ? STDIN_FILENO : -1;

@@ -20,7 +20,7 @@
  * more than it asked for. */
 static void give_notice(const struct sbx_tool *tool)
 {
-	if (!tool->no_notice && !getenv("SBXFS_NO_NOTICE") && isatty(STDERR_FILENO))
+	if (!tool->no_notice && !tool->quiet && !getenv("SBXFS_NO_NOTICE") && isatty(STDERR_FILENO))
 		(void)fprintf(stderr, /* a courtesy */
 			"note: sbxfs " SBX_VERSION
 			" is young: options and formats may still change "
@@ -168,12 +168,31 @@ void sbx_tool_close(struct sbx_tool *tool)
 	 * end. */
 }
 
+void sbx_tool_note(const struct sbx_tool *tool, const char *format, ...)
+{
+	va_list args;
+	if (tool->quiet)
+		return;
+	va_start(args, format);
+	(void)vfprintf(stderr, format, args); /* a courtesy */
+	va_end(args);
+}
+
 void sbx_tool_print(const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
 	(void)vprintf(format, args); /* main looks at ferror(stdout) once, at the end */
 	va_end(args);
+}
+
+const char *sbx_tool_utc(int64_t seconds, char text[64])
+{
+	struct tm tm;
+	time_t time = (time_t)seconds;
+	if (!gmtime_r(&time, &tm) || !strftime(text, 64, "%Y-%m-%dT%H:%M:%S", &tm))
+		memcpy(text, "?", 2);
+	return text;
 }
 
 void sbx_tool_print_json(cJSON *json)
@@ -210,7 +229,7 @@ int sbx_tool_fail(const struct sbx_tool *tool, const struct sbx_error *err)
 
 void sbx_tool_progress_line(void *data, const char *line)
 {
-	(void)fprintf(stderr, "%s\n", line); /* progress only */
+	sbx_tool_note(data, "%s\n", line);
 }
 
 int sbx_tool_find_sandbox(
@@ -220,8 +239,8 @@ int sbx_tool_find_sandbox(
 	return sbx_sandbox_find(tool->engine, tool->rules, name, &call, out, err);
 }
 
-bool sbx_tool_begin(struct sbx_tool *tool, int argc, char **argv, const struct sbx_option *options,
-	size_t least, size_t most, bool planes, struct sbx_sandbox *out, int *code)
+bool sbx_tool_words(struct sbx_tool *tool, int argc, char **argv, const struct sbx_option *options,
+	size_t least, size_t most, int *code)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
 	bool done = false;
@@ -233,13 +252,27 @@ bool sbx_tool_begin(struct sbx_tool *tool, int argc, char **argv, const struct s
 		rc = sbx_tool_operands(tool, least, most, &err);
 	if (rc == 0)
 		rc = sbx_sandbox_name_check(tool->operands.items[0], &err);
-	if (rc == 0)
-		rc = sbx_tool_open(tool, planes, &err);
+	if (rc < 0)
+		*code = sbx_tool_fail(tool, &err);
+	return rc == 0;
+}
+
+bool sbx_tool_enter(struct sbx_tool *tool, bool planes, struct sbx_sandbox *out, int *code)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	int rc = sbx_tool_open(tool, planes, &err);
 	if (rc == 0)
 		rc = sbx_tool_find_sandbox(tool, tool->operands.items[0], out, &err);
 	if (rc < 0)
 		*code = sbx_tool_fail(tool, &err);
 	return rc == 0;
+}
+
+bool sbx_tool_begin(struct sbx_tool *tool, int argc, char **argv, const struct sbx_option *options,
+	size_t least, size_t most, bool planes, struct sbx_sandbox *out, int *code)
+{
+	return sbx_tool_words(tool, argc, argv, options, least, most, code) &&
+	       sbx_tool_enter(tool, planes, out, code);
 }
 
 cJSON *sbx_tool_sandbox_json(const struct sbx_sandbox *sandbox)

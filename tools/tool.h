@@ -39,6 +39,7 @@ struct sbx_tool {
 	bool verbose;
 	bool help;
 	bool no_notice;
+	bool quiet;		  /* --quiet: no progress, no courtesies, no notice */
 	bool insecure;		  /* --insecure, or the config file's */
 	int64_t timeout_ms;	  /* --timeout where it bounds the whole command; 0: its default */
 	int64_t idle_ms;	  /* --idle-timeout; 0: the transport's default */
@@ -117,8 +118,14 @@ void sbx_tool_close(struct sbx_tool *tool); /* everything, NULL-safe */
 int sbx_tool_fail(const struct sbx_tool *tool, const struct sbx_error *err);
 /* One line on stderr: that a file was not sent because of its name. */
 void sbx_tool_say_local(const char *sandbox, const char *path);
+/* A time in UTC, to the second, or "?" where it is none. Returns text. */
+const char *sbx_tool_utc(int64_t seconds, char text[64]);
 /* Prints and frees; what could repaint a terminal is \uXXXX. */
 void sbx_tool_print_json(cJSON *json);
+/* printf to stderr, unless --quiet, of what the exit code and stdout do not depend on; guest text
+ * escaped by the caller. */
+void sbx_tool_note(const struct sbx_tool *tool, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* printf to stdout with every guest text already escaped by the caller. Write errors are noticed by
  * main at the end. */
 void sbx_tool_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -127,10 +134,15 @@ void sbx_tool_print(const char *format, ...) __attribute__((format(printf, 1, 2)
  * finds it. True: the caller finishes the sandbox; false: the command is over with *code. */
 bool sbx_tool_begin(struct sbx_tool *tool, int argc, char **argv, const struct sbx_option *options,
 	size_t least, size_t most, bool planes, struct sbx_sandbox *out, int *code);
+/* Its two halves, for a command that looks at its words in between. */
+bool sbx_tool_words(struct sbx_tool *tool, int argc, char **argv, const struct sbx_option *options,
+	size_t least, size_t most, int *code);
+bool sbx_tool_enter(struct sbx_tool *tool, bool planes, struct sbx_sandbox *out, int *code);
 int sbx_tool_find_sandbox(
 	struct sbx_tool *tool, const char *name, struct sbx_sandbox *out, struct sbx_error *err);
 /* Labels, declaration and state as one object, for ls --json, info --json and create --json. */
 cJSON *sbx_tool_sandbox_json(const struct sbx_sandbox *sandbox);
-void sbx_tool_progress_line(void *data, const char *line); /* to stderr; escaped already */
+/* To stderr, escaped; data is the tool. */
+void sbx_tool_progress_line(void *data, const char *line);
 
 #endif

@@ -15,11 +15,11 @@ int sbx_temporary_open(struct sbx_error *err)
 		directory = "/var/tmp";
 	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-		return fd >= 0 ? fd : sbx_fail_errno(err, errno, "a spool file in %s", directory);
+		return fd >= 0 ? fd : sbx_fail_host(err, errno, "a spool file in %s", directory);
 	cleanup_free char *name = sbx_printf("%s/sbxfs-XXXXXX", directory);
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0 || unlink(name) < 0) {
-		int result = sbx_fail_errno(err, errno, "a spool file in %s", directory);
+		int result = sbx_fail_host(err, errno, "a spool file in %s", directory);
 		if (fd >= 0)
 			(void)close(fd); /* nothing was written */
 		return result;
@@ -34,7 +34,7 @@ int sbx_temporary_write(int fd, const void *bytes, size_t size, struct sbx_error
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0)
-			return sbx_fail_errno(err, errno, "a spool file on this host");
+			return sbx_fail_host(err, errno, "a spool file on this host");
 		next += written;
 		size -= (size_t)written;
 	}

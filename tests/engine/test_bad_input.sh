@@ -70,3 +70,66 @@ test_guest_text_cannot_drive_a_terminal() {
 	! grep -q "$(printf '\033')" all || fail 'an escape byte came through'
 	grep -q 'evil' all || fail 'the name is nowhere: the test proves nothing'
 }
+
+# Bug case 25: wherever a guest or a label can plant them, no control byte reaches a terminal: tables, rows, sentences, and
+# what a command prints. To a pipe what a command prints goes as it is.
+test_planted_everywhere() {
+	LABELS=(--label "sbxfs.scope=$PREFIX" --label "sbxfs.label.x=$(printf 'l\033]0;pwn\007')" --label sbxfs.thread=t --label sbxfs.agent=a --label sbxfs.kind=k)
+	RUN_COMMAND=(sh -c 'printf "log\033]0;pwn\007\n"; exec sleep 1000')
+	sandbox_start a out/ evil
+	RUN_COMMAND=()
+	sandbox_start b "$(printf 'bad\033[2J')"
+	local evil status command n=0
+	evil=$(printf 'evil\033]0;pwn\007\033[2J\nname\302\233')
+	in_guest a sh -c 'mkdir -p "out/$1" && echo x >"out/$1/$1" && ln -s "$1" "out/$1.link" && mkfifo "out/$1.pipe" && echo x >"/tmp/$1"' sh "$evil"
+	mkdir host && echo x >"host/$evil" && ln -s "$evil" host/link
+	printf '%s' "$evil" >evil
+	cat >commands <<-'END'
+		ls
+		ls $A
+		ls $A --json
+		ls $A --changes
+		ls $A --changes --json
+		ls $A "$EVIL"
+		ls $A "out/$EVIL.link/x"
+		ls $B
+		info $A
+		info $B
+		info $A "out/$EVIL.link"
+		info $A --json
+		log $A
+		get $A out --to got -q
+		get $A out --to got.json --json -q
+		get $A "out/$EVIL.pipe" --to got -q
+		get $A "out/$EVIL/$EVIL" --to - -q
+		get $A evil --to - -q
+		put $A host -q
+		put $A "host/$EVIL" --to "in/$EVIL/x" -q
+		exec $A -- sh -c 'cat evil; cat evil >&2'
+		exec $A -- "$EVIL"
+		exec $A --cwd "/$EVIL" -- true
+		exec $A --json -- cat evil
+		run --image sbxfs-test:latest --in evil -- cat in/evil
+		run --image "x/$EVIL" -- true
+		reap --older-than 1s --scope $SCOPE --dry-run
+		rm --instance "$EVIL" $A
+		rm "$EVIL"
+	END
+	in_guest a sh -c 'printf %s "$1" >evil' sh "$evil"
+	sleep 1.1
+	export A B SCOPE EVIL
+	A=$(full a) B=$(full b) SCOPE=$PREFIX EVIL=$evil
+	# -l and -e: a login shell is not wanted, its code is not looked at.
+	while read -r command; do
+		status=0
+		SBXFS_NO_NOTICE=1 timeout -k 2 $((60 * SLOW)) script -qc "'$SBXFS' $command" /dev/null </dev/null >seen 2>&1 || status=$?
+		n=$((n + 1))
+		[ -s seen ] || [[ $command = 'get '* || $command = 'put '* ]] || fail "\`$command\` said nothing"
+		! LC_ALL=C tr -d '\r\n\t' <seen | LC_ALL=C grep -q '[[:cntrl:]]' || fail "\`$command\`: $(tr '\n' '|' <seen | cut -c1-250 | cat -v)"
+		! grep -q "$(printf '\302\233')" seen || fail "\`$command\`: a C1 byte: $(cut -c1-250 seen | cat -v)"
+		cat seen >>all
+	done <commands
+	same 'all were tried' $n 29
+	[ "$(grep -c 'evil' all)" -gt 20 ] || fail "the name is hardly anywhere: $(grep -c evil all)"
+	same 'to a pipe' "$("$SBXFS" exec "$(full a)" -- cat evil </dev/null | od -An -tx1)" "$(od -An -tx1 <evil)"
+}

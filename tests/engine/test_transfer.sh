@@ -6,7 +6,8 @@ put() { expect_exit 0 sbxfs put "$(full a)" "$@"; }
 TREE='find . | LC_ALL=C sort; find . -type f -print0 | LC_ALL=C sort -z | xargs -0 cat | sha256sum'
 tree_of() { (cd "$1" && sh -c "$TREE"); }
 
-# Progress is for people: on a terminal it is drawn and wiped away, elsewhere stderr has the sum alone.
+# Progress is for people: on a terminal it is drawn and wiped away, elsewhere stderr has the sum alone, and with --quiet
+# nothing (bug case 123).
 test_progress_on_a_terminal_only() {
 	start
 	head -c 20000000 /dev/urandom >big
@@ -21,8 +22,117 @@ test_progress_on_a_terminal_only() {
 	cmp big got/big
 	put big
 	lacks 'stderr of put' "$ERR" $'\r'
+	has 'the sum of put' "$ERR" '1 file, 20000000 bytes in '
 	expect_exit 0 sbxfs get "$(full a)" out/big --to again
 	lacks 'stderr of get' "$ERR" $'\r'
+	has 'the sum of get' "$ERR" '1 file, 20000000 bytes in '
+	put big --quiet
+	same 'quiet put' "$OUT$ERR" ''
+	same 'quiet on a terminal' "$(in_a_terminal "'$SBXFS' get -q $(full a) out/big --to third")" ''
+	# A failure is no noise.
+	expect_exit 3 sbxfs get "$(full a)" out/none --to got -q
+	has 'a failure' "$ERR" out/none
+}
+
+# Bug cases 122, 124: one file as bytes, all of them or none.
+test_get_to_standard_output() {
+	start
+	in_guest a sh -c 'mkdir -p out/d; printf "a\\000\\377\\r\\n" >out/odd; : >out/none; head -c 3000000 /dev/urandom >out/big; ln -s big out/link; mkfifo out/pipe; echo s >secret'
+	get() { timeout -k 2 60 "$SBXFS" get "$(full a)" "$@" </dev/null; }
+	touch began
+	same bytes "$(get out/odd --to - 2>said | od -An -tx1 | tr -d ' \n')" 6100ff0d0a
+	has 'the sum' "$(cat said)" '1 file, 5 bytes in '
+	same empty "$(get out/none --to - | wc -c)" 0
+	same digest "$(get out/big --to - | sha256sum | cut -d' ' -f1)" "$(in_guest a sha256sum out/big | cut -d' ' -f1)"
+	same 'a reader that goes away' "$(get out/big --to - | head -c 3 | wc -c)" 3
+	no_byte() { # CODE WORD…
+		expect_exit "$1" sbxfs get "$(full a)" "${@:2}" --to -
+		same "bytes of ${*:2}" "$OUT" ''
+	}
+	no_byte 6 out/d
+	no_byte 4 out/link
+	no_byte 6 out/pipe
+	no_byte 3 out/nothing
+	no_byte 12 secret
+	no_byte 7 out/big --max-file 2999999
+	has 'which ceiling' "$ERR" '3000000 bytes, the ceiling of one file is 2999999 (--max-file)'
+	no_byte 2 out/odd out/none
+	no_byte 2 out/odd --force
+	expect_exit 2 sbxfs get "$(full a)" out/odd --to - --json
+	same 'nothing on this host' "$(find . -type f ! -path './config/*' ! -path './runtime/*' ! -path './cache/*' -newer began | grep -vE '^./(pid.a|said|stderr|out|why)$' || true)" ''
+	expect_exit 0 sbxfs get "$(full a)" out/odd --to ./-
+	cmp -n 2 ./-/odd <(printf 'a\0')
+}
+
+# Bug case 122: of a directory only what matches; a path is never a pattern.
+test_get_what_matches() {
+	start
+	in_guest a sh -c 'mkdir -p out/d/e out/f; cd out; echo 1 >1.csv; echo 2 >d/e/2.csv; echo 3 >d/3.txt; echo 4 >"d/*.csv"; ln -s 1.csv d/link.csv; ln -s 1.csv d/link.txt'
+	expect_exit 13 sbxfs get "$(full a)" out --match '*.csv' --to got
+	same landed "$(cd got && find . | LC_ALL=C sort | paste -sd' ')" '. ./out ./out/1.csv ./out/d ./out/d/*.csv ./out/d/e ./out/d/e/2.csv'
+	has 'what matches and is no file' "$ERR" out/d/link.csv
+	lacks 'what does not match' "$ERR" link.txt
+	expect_exit 0 sbxfs get "$(full a)" out/d --match '[23].*' --match '1*' --to got2
+	same 'either pattern' "$(cd got2 && find . -type f | LC_ALL=C sort | paste -sd' ')" './d/3.txt ./d/e/2.csv'
+	expect_exit 0 sbxfs get "$(full a)" 'out/d/*.csv' --to got3
+	same 'a path' "$(cd got3 && find . -type f)" './*.csv'
+	# What does not match counts for no ceiling.
+	expect_exit 0 sbxfs get "$(full a)" out --match 3.txt --max-files 1 --to got4
+	expect_exit 3 sbxfs get "$(full a)" out --match '*.png' --to got5
+	[ ! -e got5 ] || fail 'a directory for nothing'
+}
+
+# Bug case 124: a stream whose size is known at its end only; bug case 120: the ceiling is met before anything is sent.
+test_put_standard_input() {
+	start
+	local size
+	from_stdin() { timeout -k 2 60 "$SBXFS" put "$(full a)" - "$@"; }
+	for size in 0 1 65536 65537 3000001; do
+		head -c $size /dev/urandom >sent
+		(sleep 0.1; cat sent) | from_stdin --as "f$size" --to in/deep -q
+		same "$size" "$(in_guest a sha256sum "in/deep/f$size" | cut -d' ' -f1)" "$(sha256sum <sent | cut -d' ' -f1)"
+	done
+	same owner "$(in_guest a stat -c '%u:%g %a' in/deep/f1)" "1000:1000 $(printf %o $((0666 & ~0$(umask))))"
+	same document "$(echo text | from_stdin --as f --json | jq -c .)" '{"files":1,"directories":0,"bytes":5}'
+	refused() { # CODE OPTION…
+		local status=0
+		ERR=$(head -c 101 /dev/zero | from_stdin "${@:2}" 2>&1 >/dev/null) || status=$?
+		same "code of ${*:2}" $status "$1"
+	}
+	refused 7 --as big --max-file 100
+	has 'which ceiling' "$ERR" 'more than 100 bytes, the ceiling of one file (--max-file)'
+	refused 0 --as fits --max-file 101
+	refused 2
+	has 'what is missing' "$ERR" --as
+	refused 2 --as a/b
+	refused 2 --as ..
+	refused 2 other --as f
+	refused 8 --as f --to out
+	same 'what landed' "$(in_guest a sh -c 'ls in | paste -sd" "')" 'deep f fits'
+	# It does not end: the bound holds, and so does Ctrl-C.
+	local status=0
+	from_stdin --as late --timeout 1 2>said < <(exec sleep 8) || status=$?
+	same 'the bound' $status 9
+	has 'what it waited for' "$(cat said)" 'standard input did not end'
+	# One source under another name, a directory as well.
+	mkdir tree && echo x >tree/x
+	put tree --as other
+	same renamed "$(in_guest a cat in/other/x)" x
+}
+
+# Bug case 124: from one sandbox to another.
+test_from_sandbox_to_sandbox() {
+	start
+	sandbox_start b out/
+	in_guest a sh -c 'mkdir -p out; head -c 20000000 /dev/urandom >out/f'
+	local digest
+	digest=$(in_guest a sha256sum out/f | cut -d' ' -f1)
+	"$SBXFS" get "$(full a)" out/f --to - -q </dev/null | timeout -k 2 60 "$SBXFS" put "$(full b)" - --as f -q
+	same 'by the commands' "$(in_guest b sha256sum in/f | cut -d' ' -f1)" "$digest"
+	mount_up -o "staging_dir=$SBXFS_TEST_DIR/staging"
+	timeout -k 2 60 cp "$(box a)/out/f" "$(box b)/in/g"
+	same 'through a mount' "$(in_guest b sha256sum in/g | cut -d' ' -f1)" "$digest"
+	same owners "$(in_guest b stat -c %u:%g in/f in/g | sort -u)" 1000:1000
 }
 
 # peak_of CMD…: the most memory it took, in KiB.
