@@ -6,9 +6,12 @@
 #include <sbx/doctor.h>
 
 #include <sbx/dispose.h>
+#include <sbx/guest_user.h>
 #include <sbx/image.h>
+#include <sbx/transfer.h>
 
 #include "../base/alloc.h"
+#include "../files/guest_exec.h"
 #include "../files/window.h"
 
 #include <errno.h>
@@ -103,7 +106,9 @@ static void look_at_engine(
 	else
 		sbx_findings_add(out, "os", SBX_FINDING_PROBLEM,
 			"the engine says its containers are '%s', not linux", info->os_type);
-	sbx_findings_add(out, "storage", SBX_FINDING_OK, "%s, cgroup version %s, runtime %s",
+	sbx_findings_add(out, "storage", SBX_FINDING_OK,
+		"%s, cgroup version %s, runtime %s; no engine's driver bounds by itself what a "
+		"sandbox stores: keep containers on a file system of their own",
 		info->storage_driver, *info->cgroup_version ? info->cgroup_version : "unknown",
 		info->default_runtime);
 	sbx_findings_add(out, "rootless", info->rootless ? SBX_FINDING_OK : SBX_FINDING_NOTE, "%s",
@@ -160,8 +165,65 @@ static void try_pause(struct sbx_engine *engine, const char *id, const struct sb
 			"pause and unpause work, tried on a throwaway sandbox");
 }
 
-static void try_throwaway(struct sbx_engine *engine, const char *image, const struct sbx_call *call,
-	struct sbx_findings *out)
+struct seen {
+	char bytes[64];
+	size_t size;
+};
+
+static int see(void *data, const void *bytes, size_t size)
+{
+	struct seen *seen = data;
+	if (size > sizeof(seen->bytes) - seen->size)
+		return -EFBIG;
+	memcpy(seen->bytes + seen->size, bytes, size);
+	seen->size += size;
+	return 0;
+}
+
+/* A sandboxed kernel (gVisor and others) may keep what a guest writes where the engine does not see
+ * it. Written twice: the first state may have been seen when the second is not. */
+static void try_archive(struct sbx_engine *engine, const struct sbx_sandbox *sandbox,
+	const struct sbx_engine_info *info, const struct sbx_call *call, struct sbx_findings *out)
+{
+	static const char *const argv[] = { "sh", "-c",
+		"echo before >sbxfs-doctor; echo written-by-the-guest >sbxfs-doctor", NULL };
+	static const char wanted[] = "written-by-the-guest\n";
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct seen seen = { .size = 0 };
+	const struct sbx_reader reader = { .bytes = see, .data = &seen };
+	const struct sbx_exec exec = { .argv = argv, .workdir = sandbox->workdir, .stdin_fd = -1 };
+	int code = -1;
+	int rc = sbx_guest_exec(engine, sandbox->container.id, &exec, call, &code, NULL, &err);
+	if (rc < 0 || code) {
+		sbx_findings_add(out, "archive", SBX_FINDING_NOTE,
+			"not tried whether the engine sees what a guest writes: the image's sh "
+			"cannot write in %s",
+			sandbox->workdir);
+		return;
+	}
+	struct sbx_plane *plane = sbx_transfer_plane(engine, sandbox, NULL);
+	rc = plane->ops->read(plane, "sbxfs-doctor", call, &reader, &err);
+	sbx_plane_destroy(plane);
+	if (rc == 0 && seen.size == sizeof(wanted) - 1 && !memcmp(seen.bytes, wanted, seen.size))
+		sbx_findings_add(out, "archive", SBX_FINDING_OK,
+			"the engine sees what a guest writes, tried on a throwaway sandbox");
+	else
+		sbx_findings_add(out, "archive", SBX_FINDING_PROBLEM,
+			"the engine does not see what a guest writes (%s): its runtime '%s' keeps "
+			"that to itself, so outputs would be missing or old; use runc or crun",
+			rc < 0 ? err.message : "an older content came", info->default_runtime);
+}
+
+/* Whoever the image makes its guest, a sandbox's is without capabilities. */
+static void look_at_user(const struct sbx_sandbox *sandbox, struct sbx_findings *out)
+{
+	const char *caveat = sbx_guest_root_caveat(&sandbox->container);
+	if (caveat)
+		sbx_findings_add(out, "user", SBX_FINDING_NOTE, "%s", caveat);
+}
+
+static void try_throwaway(struct sbx_engine *engine, const char *image,
+	const struct sbx_engine_info *info, const struct sbx_call *call, struct sbx_findings *out)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct sbx_sandbox sandbox = { 0 };
@@ -182,7 +244,9 @@ static void try_throwaway(struct sbx_engine *engine, const char *image, const st
 	}
 	sbx_findings_add(out, "sandbox", SBX_FINDING_OK,
 		"a hardened sandbox of %s was made and starts", image);
+	look_at_user(&sandbox, out);
 	try_pause(engine, sandbox.container.id, call, out);
+	try_archive(engine, &sandbox, info, call, out);
 	struct sbx_call own =
 		sbx_call_within(30000, NULL); /* the clean-up is not the caller's to cancel */
 	if (sbx_container_remove(engine, sandbox.container.id, &own, &err) < 0 &&
@@ -201,7 +265,10 @@ static void look_at_host(const struct sbx_endpoint *endpoint, struct sbx_finding
 		sbx_findings_add(out, "fuse", SBX_FINDING_OK, "/dev/fuse is there and ours to use");
 	else
 		sbx_findings_add(out, "fuse", SBX_FINDING_PROBLEM,
-			"/dev/fuse cannot be used: %s; `sbxfs mount` needs it", strerror(errno));
+			"/dev/fuse cannot be used: %s; `sbxfs mount` needs it, nothing else does "
+			"(ls NAME, get, put, exec). In a container: --device /dev/fuse --cap-add "
+			"SYS_ADMIN",
+			strerror(errno));
 	if (geteuid() != 0 && access("/usr/bin/fusermount3", X_OK) != 0 &&
 		access("/bin/fusermount3", X_OK) != 0)
 		sbx_findings_add(out, "fuse", SBX_FINDING_PROBLEM,
@@ -232,7 +299,7 @@ int sbx_doctor(struct sbx_engine *engine, const char *image, const struct sbx_ca
 		list.count)
 		image = list.rows[0].container.image_id;
 	if (image)
-		try_throwaway(engine, image, call, findings);
+		try_throwaway(engine, image, info, call, findings);
 	else
 		sbx_findings_add(findings, "pause", SBX_FINDING_NOTE,
 			"not tried: there is no sandbox yet whose image could be used; give one "

@@ -22,7 +22,7 @@ test_what_it_says_is_so() {
 	same 'yes and no' "$(field '[.available, .rootless, .userns, .engine.limits, .engine.seccomp_default] | join(" ")')" 'true false false true true'
 	same pause "$(field .pause)" works
 	same 'every topic' "$(field '.findings | map(.topic) | unique | join(" ")' | sed 's/copy //')" \
-		'ceilings egress engine freeze fuse limits os pause rootless sandbox seccomp state storage support userns'
+		'archive ceilings egress engine freeze fuse limits os pause rootless sandbox seccomp state storage support userns'
 	same 'the throwaway sandbox' "$(d ps -aq --no-trunc --filter label=sbxfs.kind=doctor)" "$before"
 	# Which engines are supported is said by name, and the page has the list.
 	case $SBXFS_TEST_ENGINE in
@@ -97,6 +97,17 @@ test_an_engine_that_cannot_pause() {
 	same levels "$(field .available) $(field .pause) $(level pause)" 'false fails problem'
 	has remedy "$(field '.findings[] | select(.topic == "pause").text')" 'freeze=never'
 	has reason "$(field '.findings[] | select(.topic == "pause").text')" 'freezer not mounted'
+}
+
+# Bug case 70: a runtime whose guests' writes the engine does not see (here: sees late) is found out by trying.
+test_a_runtime_that_keeps_writes_to_itself() {
+	expect_exit 0 sbxfs doctor --json --image "$IMAGE"
+	same 'the premise' "$(level archive)" ok
+	liar_up written-by-the-guest written-by-the-ghost
+	expect_exit 8 sbxfs doctor --json --image "$IMAGE"
+	same level "$(level archive)" problem
+	has 'what is wrong' "$(field '.findings[] | select(.topic == "archive").text')" 'an older content came'
+	liar_down
 }
 
 # What is missing is a problem, and a problem is an exit code: 8, of an engine that does not answer 11.

@@ -1,7 +1,7 @@
 # test_hardening.sh: what every sandbox is held by, seen from inside and from the engine.
 . "$SBXFS_TOP/tests/lifecycle/life.sh"
 
-# AIR-06, AIR-07, AIR-09, MAF-17, MAF-28, MAF-29, MAF-50: the defaults.
+# AIR-06, AIR-07, AIR-09, MAF-17, MAF-28, MAF-29, MAF-50: the defaults (bug case 86).
 test_defaults() {
 	local inspect host status
 	make a --json
@@ -118,6 +118,25 @@ test_seccomp_profile() {
 	[ -z "$copy" ] || [ ! -e "$copy" ] || fail "$copy is left"
 	sbxfs rm "$(full a)" >/dev/null
 	none_left
+}
+
+# Bug case 56: root without capabilities is no root, which is said where somebody asks for it or finds it.
+test_root_without_capabilities() {
+	make a --user root
+	has 'the note' "$ERR" 'the guest is root without capabilities'
+	has 'what to do' "$ERR" '--user UID:GID'
+	same info "$(sbxfs info "$(full a)" --json | jq -r '"\(.guest_uid) \(.guest_user_note[:38])"')" '0 the guest is root without capabilities'
+	expect_exit 1 sbxfs exec --no-stdin "$(full a)" -- sh -c 'echo x >/work/f'
+	make b --user 0:0 --cap-add DAC_OVERRIDE
+	lacks 'with the power' "$ERR" capabilities
+	guest b sh -c 'echo x >/work/f'
+	make c
+	lacks 'another user' "$ERR" capabilities
+	same 'its info' "$(sbxfs info "$(full c)" --json | jq 'has("guest_user_note")')" false
+	make d --user root --quiet
+	same quiet "$ERR" ''
+	expect_exit 0 sbxfs doctor --image sbxfs-test:nouser
+	has doctor "$OUT" 'the guest is root without capabilities'
 }
 
 # AIR-06: options of the caller's are added, and none takes the strong ones away.
