@@ -26,8 +26,9 @@ static int run(struct sbx_job *base, struct sbx_error *err)
 	bool sealed = config && sbx_json_bool(config, "ReadonlyRootfs", false);
 	if (sealed)
 		result = sbx_fail(err, EROFS,
-			"the sandbox's root file system is read-only, engines cannot upload into "
-			"it");
+			"the sandbox's root file system is read-only, engines upload nothing into "
+			"it; what its guest can write, a tmpfs for one, takes a file by `sbxfs "
+			"exec NAME --shell 'cat >FILE' <FILE`");
 	else
 		result = sbx_guest_user_resolve(
 			base->fs->engine, &container, NULL, &base->call, &user, err);

@@ -9,6 +9,8 @@
 
 #include "ops.h"
 
+#include <inttypes.h>
+
 static void read_staged(struct sbx_request *request, struct sbx_in_file *file)
 {
 	cleanup_free char *buffer = sbx_alloc(request->size);
@@ -70,7 +72,10 @@ static int64_t write_staged(struct sbx_in_file *file, const struct sbx_request *
 	int64_t max = request->fs->options->max_in_bytes;
 	int64_t size = (int64_t)request->size;
 	if (size > max || request->offset > max - size)
-		return sbx_fail(err, EFBIG, "%s is larger than max_in_bytes", file->path);
+		return sbx_fail(err, EFBIG,
+			"%s is larger than a file under in/ may be, %" PRId64
+			" bytes (the mount option max_in_bytes)",
+			file->path, max);
 	int result = sbx_in_file_change(file, true, err);
 	if (result)
 		return result;

@@ -109,6 +109,36 @@ __attribute__((format(printf, 2, 0))) static void fuse_says(
 	}
 }
 
+/* Which of the things that mounting takes is missing here. What they all have in common is that no
+ * other command needs them. */
+static int fail_mount(const struct mount *mount, int errnum, struct sbx_error *err)
+{
+	if (access("/dev/fuse", R_OK | W_OK) < 0)
+		return sbx_fail(err, EOPNOTSUPP,
+			"%s: cannot mount, /dev/fuse cannot be used: %s (load the fuse module; in "
+			"a container: --device /dev/fuse --cap-add "
+			"SYS_ADMIN)" SBX_MOUNTPOINT_OTHERWISE,
+			mount->mountpoint, strerror(errno));
+	if (geteuid() != 0 && access("/usr/bin/fusermount3", X_OK) < 0 &&
+		access("/bin/fusermount3", X_OK) < 0)
+		return sbx_fail(err, EOPNOTSUPP,
+			"%s: cannot mount, fusermount3 is missing (install the package "
+			"fuse3)" SBX_MOUNTPOINT_OTHERWISE,
+			mount->mountpoint);
+	if (mount->options.allow_other && geteuid() != 0)
+		return sbx_fail_errno(err, errnum,
+			"%s: cannot mount (allow_other needs user_allow_other in /etc/fuse.conf)",
+			mount->mountpoint);
+	if (errnum == EPERM)
+		return sbx_fail(err, EOPNOTSUPP,
+			"%s: cannot mount, the kernel does not permit it (in a container: "
+			"--cap-add "
+			"SYS_ADMIN, and an AppArmor profile that allows "
+			"it)" SBX_MOUNTPOINT_OTHERWISE,
+			mount->mountpoint);
+	return sbx_fail_errno(err, errnum, "%s: cannot mount", mount->mountpoint);
+}
+
 static int mount_session(struct mount *mount, struct sbx_error *err)
 {
 	cleanup_free char *options = sbx_printf(
@@ -124,12 +154,7 @@ static int mount_session(struct mount *mount, struct sbx_error *err)
 		return sbx_fail(err, EINVAL, "libfuse does not take the mount options %s", options);
 	errno = 0;
 	if (fuse_session_mount(mount->fs.session, mount->mountpoint) != 0) {
-		int saved = errno ? errno : EPERM;
-		const char *hint =
-			mount->options.allow_other && geteuid() != 0
-				? " (allow_other needs user_allow_other in /etc/fuse.conf)"
-				: "";
-		return sbx_fail_errno(err, saved, "%s: cannot mount%s", mount->mountpoint, hint);
+		return fail_mount(mount, errno ? errno : EPERM, err);
 	}
 	if (sbx_mountpoint_is_descriptor(mount->mountpoint))
 		return 0; /* who handed it over unmounts */

@@ -203,10 +203,10 @@ int sbx_mountpoint_prepare(const char *path, char **out, struct sbx_error *err)
 		return 0;
 	}
 	if (access("/dev/fuse", F_OK) < 0)
-		return sbx_fail(err, ENODEV,
+		return sbx_fail(err, EOPNOTSUPP,
 			"/dev/fuse is not there: the fuse module is not loaded, or this container "
-			"has no such "
-			"device");
+			"has no such device (--device /dev/fuse --cap-add "
+			"SYS_ADMIN)" SBX_MOUNTPOINT_OTHERWISE);
 	if (stat(path, &st) == 0 && !is_dead(path)) {
 		if (!realpath(path, resolved))
 			return sbx_fail_errno(err, errno, "%s", path);

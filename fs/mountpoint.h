@@ -8,6 +8,9 @@
 #include <sbx/error.h>
 #include <stdbool.h>
 
+/* Ends a sentence about what mounting takes and this host has not. */
+#define SBX_MOUNTPOINT_OTHERWISE "; `sbxfs ls NAME`, get, put and exec need no mount"
+
 struct sbx_mount_entry {
 	char *type;	/* "fuse.sbxfs" */
 	char *device;	/* "0:53": names one mounting, while it is there */

@@ -177,6 +177,19 @@ static void refuse(struct sbx_request *request)
 	sbx_answer_error(request, sbx_tree_refusal(node));
 }
 
+/* Which ceiling it was, and that it is an option's, no errno tells. */
+static void refuse_size(struct sbx_request *request)
+{
+	struct sbx_node *node = request->node;
+	cleanup_free char *why =
+		sbx_printf("%s: \"%s\" has %lld bytes, and the ceiling is %lld (the mount option "
+			   "max_file_bytes)",
+			node->view->sandbox.container.name, node->path, (long long)node->st.size,
+			(long long)request->fs->options->max_file_bytes);
+	sbx_refused_reason(node->view, node->path, why);
+	sbx_answer_error(request, EFBIG);
+}
+
 void sbx_op_open(struct sbx_request *request)
 {
 	struct sbx_node *node = request->node;
@@ -192,7 +205,7 @@ void sbx_op_open(struct sbx_request *request)
 	else if (node->kind != SBX_NODE_OUTPUT_FILE)
 		sbx_answer_error(request, EISDIR);
 	else if (node->st.size > request->fs->options->max_file_bytes)
-		sbx_answer_error(request, EFBIG);
+		refuse_size(request);
 	else
 		sbx_open_guest_file(request);
 }

@@ -192,6 +192,9 @@ static void transfer_done(struct sbx_job *job)
 		sbx_fact_set(view, transfer->path,
 			job->err.kind == SBX_KIND_GONE ? -ESTALE : job->result, job->err.message,
 			NULL, sbx_clock_ms(), transfer->asked_s);
+	/* As where an open is refused at once. */
+	if (!transfer->begun && job->result == -EFBIG && !view->gone)
+		sbx_refused_reason(view, transfer->path, job->err.message);
 	sbx_waiters_resume(&transfer->openers, job->result, &job->err);
 	sbx_waiters_resume(&spool->readers, 0, NULL);
 	sbx_spool_unref(fs->spools, spool);

@@ -59,7 +59,8 @@ static int check_item(const struct put *put, struct sbx_put_item *item)
 		return sbx_fail(err, EINVAL, "\"%s\" has no staged bytes", item->path);
 	if (item->size > limits->max_in_bytes)
 		return sbx_fail(err, EFBIG,
-			"\"%s\" has %" PRId64 " bytes, more than an upload may have (%" PRId64 ")",
+			"\"%s\" has %" PRId64 " bytes, and the ceiling is %" PRId64
+			" (a mount's max_in_bytes, --max-file of put and run)",
 			item->path, item->size, limits->max_in_bytes);
 	struct stat st;
 	if (item->fd >= 0 && (item->offset < 0 || fstat(item->fd, &st) != 0 ||
@@ -83,8 +84,11 @@ static int check_root(
 		return result;
 	const cJSON *host = sbx_json_get(container.json, "HostConfig");
 	if (host && sbx_json_bool(host, "ReadonlyRootfs", false))
-		return sbx_fail(
-			err, EROFS, "%s has a read-only root file system", plane->container.name);
+		return sbx_fail(err, EROFS,
+			"%s has a read-only root file system, into which engines upload nothing; "
+			"what its guest can write, a tmpfs for one, takes a file by `sbxfs exec %s "
+			"--shell 'cat >FILE' <FILE`",
+			plane->container.name, plane->container.name);
 	return 0;
 }
 
@@ -101,7 +105,12 @@ static int send(struct put *put, struct sbx_put_plan *plan, const struct sbx_cal
 	if (result != 0 && local) {
 		*err = *local;
 		result = -local->errnum;
-	}
+	} else if (result == -ENOSPC)
+		(void)sbx_wrap(err,
+			"no space is left in %s: remove something in it (sbxfs exec %s -- rm …), "
+			"or "
+			"make room where the engine keeps its containers; the engine says",
+			plane->container.name, plane->container.name); /* as it was */
 	sbx_tar_writer_destroy(writer);
 	return result;
 }

@@ -320,11 +320,18 @@ test_retries_come_less_and_less_often() {
 	[ $third -gt 2000 ] || fail "the third wait was $third ms"
 }
 
+# Bug case 55: refused with what to do, and that works.
 test_read_only_root_is_read_only() {
-	RUN_OPTIONS=(--read-only)
+	RUN_OPTIONS=(--read-only --tmpfs /tmp:mode=1777)
 	start
 	expect_errno EROFS write "$IN/f"
-	has reason "$(cat "$(box a)/.sbxfs/info.json")" read-only
+	has reason "$(info a .in.reason)" "read-only, engines upload nothing into it"
+	has 'what to do' "$(info a .in.reason)" "exec NAME --shell 'cat >FILE' <FILE"
+	echo text >f
+	expect_exit 8 sbxfs put "$(full a)" f
+	has 'the sentence of put' "$ERR" "sbxfs exec $(full a) --shell 'cat >FILE' <FILE"
+	timeout 30 "$SBXFS" exec "$(full a)" --shell 'cat >/tmp/f' <f
+	same 'what to do' "$(in_guest a cat /tmp/f)" text
 }
 
 test_exited_and_paused_sandboxes_take_files() {

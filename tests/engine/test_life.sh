@@ -110,6 +110,7 @@ test_a_mount_behind_logs_to_syslog() {
 	has 'who says it' "$(cat lines)" 'sbxfs['
 }
 
+# Also what else serves without what mounting takes (bug case 117).
 test_mount_failures_say_why() {
 	mkdir full-dir && touch full-dir/x
 	expect_exit 2 sbxfs mount
@@ -141,7 +142,17 @@ test_mount_failures_say_why() {
 	ERR=$(timeout -k 2 $((20 * SLOW)) unshare -m bash -c 'mount --bind dev /dev && exec "$@"' sh "$SBXFS" mount "$MNT" 2>&1 </dev/null) || status=$?
 	[ $status != 0 ] || fail 'mounted where there is no /dev/fuse'
 	one_sentence
+	same 'its code' $status 8
 	has 'the sentence' "$ERR" '/dev/fuse is not there'
+	has 'the sentence' "$ERR" '--device /dev/fuse'
+	has 'the sentence' "$ERR" 'get, put and exec need no mount'
+	sandbox_start a report
+	guest_write a report text
+	same 'without it' "$(timeout -k 2 $((20 * SLOW)) unshare -m bash -c 'mount --bind dev /dev && exec "$@"' sh "$SBXFS" get "$(full a)" report --to - -q </dev/null)" text
+	status=0
+	ERR=$(timeout -k 2 $((20 * SLOW)) setpriv --bounding-set -sys_admin --inh-caps -sys_admin "$SBXFS" mount "$MNT" 2>&1 </dev/null) || status=$?
+	same 'the code of no permission' $status 8
+	has 'the sentence' "$ERR" 'the kernel does not permit it'
 	install -m 0755 "$SBXFS" sbxfs-copy
 	mkdir -m 0755 theirs
 	status=0

@@ -45,7 +45,7 @@ with open(sys.argv[1], "rb") as f, mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
     print(hashlib.sha256(m).hexdigest())' "$(box a)/out/f")" "$(hash_there a out/f)"
 }
 
-# MAF-86: a ceiling is refused from the stat; no body moves.
+# MAF-86: a ceiling is refused from the stat; no body moves, and which one it was is said (bug case 120).
 test_ten_gigabytes_sparse() {
 	sandbox_start a out/
 	in_guest a sh -c 'mkdir -p /work/out; truncate -s 10G /work/out/hole'
@@ -55,6 +55,7 @@ test_ten_gigabytes_sparse() {
 	before=$(body_bytes)
 	expect_errno EFBIG read "$(box a)/out/hole"
 	[ $(($(body_bytes) - before)) -lt 65536 ] || fail "a refused read moved $(($(body_bytes) - before)) bytes"
+	has 'the limit and its option' "$(info a '.unserved[] | select(.path == "out/hole").reason')" "10737418240 bytes, and the ceiling is 1073741824 (the mount option max_file_bytes)"
 	mount_down
 	mount_up -o max_file_bytes=20g
 	before=$(body_bytes)
@@ -208,6 +209,34 @@ test_one_version_at_a_time() {
 	same 'the open one' "$(timeout $((10 * SLOW)) python3 -c '
 import hashlib, os
 print(hashlib.sha256(os.pread(5, 1 << 20, 0)).hexdigest())' 5<&5)" "$old"
+}
+
+# Bug cases 111, 112: an open file is a snapshot, so `tail -f` shows what was there and no junk; who opens it again
+# (`tail -F`, watch cat) or asks for its size sees the growth; a command in the guest follows it.
+test_a_file_that_grows() {
+	sandbox_start a out/
+	in_guest a sh -c 'mkdir -p out; echo line 0 >out/log'
+	mount_up
+	in_guest a sh -c 'i=1; while [ $i -le 200 ]; do echo line $i >>out/log; i=$((i + 1)); sleep 0.2; done' &
+	timeout 4 tail -f "$(box a)/out/log" >f 2>/dev/null &
+	timeout 14 tail -F --max-unchanged-stats=1 "$(box a)/out/log" >F 2>F.said &
+	timeout 14 "$SBXFS" exec "$(full a)" --no-stdin -- tail -n 1 -f out/log >followed 2>/dev/null &
+	local before after
+	before=$(stat -c %s "$(box a)/out/log")
+	sleep 3
+	after=$(stat -c %s "$(box a)/out/log")
+	[ "$after" -gt "$before" ] || fail "polling saw no growth: $before, then $after"
+	wait_for 10 grep -q "$(in_guest a tail -n 1 out/log)" "$(box a)/out/log"
+	sleep 4
+	wait_for 10 grep -qE '^line [3-9][0-9]' F
+	wait_for 10 grep -qE '^line [3-9][0-9]' followed
+	local file
+	for file in f F followed; do
+		same "no junk in $file" "$(LC_ALL=C grep -cvE '^line [0-9]{1,3}$' $file || true)" 0
+	done
+	lacks 'what tail -F said' "$(cat F.said)" truncated
+	# Through the mount every line is there once it is opened again.
+	same 'no hole' "$(awk '{ if ($2 != NR - 1) print }' "$(box a)/out/log")" ''
 }
 
 test_a_removed_sandbox_is_stale_not_absent() {
