@@ -212,7 +212,7 @@ test_inode_numbers_stay_with_the_content() {
 	[ "$(stat -c %i "$(box a)/out/x")" != "$before" ] || fail 'new content has the old number'
 }
 
-# MAF-90: what lies on a mount is refused with a reason, never reported absent.
+# MAF-90: what lies on a mount is refused with a reason, never reported absent; nor is anything written there (bug case 7).
 test_mounts_are_refused() {
 	IMAGE=sbxfs-test:volume sandbox_start vol out/ report
 	guest_write vol report text
@@ -228,6 +228,10 @@ test_mounts_are_refused() {
 	has reason "$(jq -rs '.[] | select(.path == "report") | .reason' "$(box vol)/.sbxfs/refused")" 'lies on'
 	has reason "$(info vol '.unserved[] | select(.path == "report") | .reason')" 'lies on'
 	has reason "$(info tmp '.unserved[] | .reason')" 'lies on'
+	same 'that it has mounts' "$(sbxfs ls | awk -v name="$(full vol)" '$1 == name { print $4 }')" yes
+	echo x >f
+	expect_exit 8 sbxfs put "$(full vol)" f
+	has reason "$ERR" 'lies on'
 }
 
 # MAF-80: nothing in the image is needed to read.

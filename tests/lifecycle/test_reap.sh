@@ -38,17 +38,19 @@ test_by_age() {
 	expect_exit 2 sbxfs reap --scope "$PREFIX"
 }
 
-# MAF-152: by all the labels; what only looks like one stays.
+# MAF-152: by all the labels; what only looks like one stays, by name above all (bug case 87).
 test_decoys_stay() {
 	local label=(--label "sbxfs.scope=$PREFIX" --label sbxfs.thread=t --label sbxfs.agent=a)
 	container_start three --label sbxfs.version=1 "${label[@]}"
 	container_start unversioned "${label[@]}" --label sbxfs.kind=k
 	container_start proxy --label sbxfs.version=1 "${label[@]}" --label sbxfs.kind=k --label sbxfs.role=proxy
+	container_start sbx-old
+	container_start all-of-it --label "sbxfs.scope=$PREFIX-other" --label sbxfs.version=1 --label sbxfs.thread=t --label sbxfs.agent=a --label sbxfs.kind=k
 	container_start all --label sbxfs.version=1 "${label[@]}" --label sbxfs.kind=k
 	sleep 2
 	expect_exit 0 sbxfs reap --older-than 1s --scope "$PREFIX" --json
 	same 'only the one with all of them' "$(field '"\(.removed) \([.sandboxes[] | select(.result == "removed").name] | join(" "))"')" "1 $(full all)"
-	same left "$(ours | wc -l)" 3
+	same left "$(ours | wc -l)" 5
 }
 
 # MAF-153: an inventory that cannot be read deletes nothing.

@@ -169,6 +169,7 @@ static void *fire_soon(void *data)
 	return NULL;
 }
 
+/* Each says which bound it was (bug case 37). */
 START_TEST(silence_ends_by_deadline_idle_or_cancel)
 {
 	static const char *const answers[] = { "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1" };
