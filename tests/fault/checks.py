@@ -54,6 +54,11 @@ def sees(made, result, seen, state, content):
     if op == "walk":
         files = {p: n["sha256"] for p, n in state["tree"].items() if p.startswith(path + "/") and n["kind"] == "file"}
         return "" if {"/work/" + p: digest for p, digest in seen["files"].items()} == files else f"{path} was read as {seen}"
+    if op == "tree":
+        small = {p[6:]: n["sha256"] for p, n in state["tree"].items() if p.startswith(path + "/") and n["kind"] == "file"}
+        wrong = [name for name, entry in seen["files"].items() if small.get(name) != entry["sha256"]]
+        missing = seen["whole"] and sorted({*small} - {*seen["files"]} - {n for n in small if any(n.startswith(v + "/") for v in made.volumes)})
+        return f"{wrong} are not as they are, {missing} are missing" if wrong or missing else ""
     if op in ("sandboxes", "inspect", "follow"):
         if "names" in seen:
             return "" if seen["names"] == state["names"] else f"there are {state['names']}, and {seen['names']} were seen"
@@ -84,7 +89,11 @@ def wanted_tree(made, tree, after):
         tree[path] = dict(tree[path], mode=tree[path]["mode"] ^ 0o040)
     elif op == "utimens" and path in tree:  # to which one: `seen` says the same
         tree[path] = dict(tree[path], mtime=tree[path]["mtime"] + 1, ns=new.get("ns"))
-    elif op == "remove":
+    elif op == "put-ten":
+        if path not in tree and path in after:
+            tree[path] = dict(after[path], kind="dir", mode=0o755, uid=1000)
+        tree.update({each: written(after.get(each, {})) for each in (f"{path}/{i}" for i in range(10))})
+    elif op in ("remove", "rmdir"):
         tree.pop(path, None)
     elif op == "rename" and path in tree:
         tree[path + ".to"] = tree.pop(path)
@@ -127,7 +136,9 @@ def fired(made, way, state):
 
 
 def settled(made, state):
-    """At the end the sandbox runs, or is still paused by who paused it."""
+    """At the end the sandbox runs, or is still paused by who paused it, and no container of ours is left."""
+    if state and any(name.startswith("sbxfs-probe-") for name in state["names"]):
+        return "a container that was made to see the image is left"
     if state and state["paused"] != made.paused and not state["replaced"]:
         return "the sandbox is left paused" if state["paused"] else "somebody else's pause was ended"
     return ""

@@ -141,6 +141,11 @@ static int do_remove(struct operation *on, const struct sbx_call *call, struct s
 	return on->plane->ops->remove(on->plane, on->path, false, call, err);
 }
 
+static int do_remove_dir(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
+{
+	return on->plane->ops->remove_dir(on->plane, on->path, call, err);
+}
+
 static int do_rename(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
 {
 	cleanup_free char *to = sbx_printf("%s.to", on->path);
@@ -200,6 +205,75 @@ static int do_put_many(struct operation *on, const struct sbx_call *call, struct
 	return rc;
 }
 
+/* The same ones each time: enough that the library looks at their directory's archive first. */
+static int do_put_ten(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
+{
+	enum { TEN = 10 };
+	struct sbx_put_item items[TEN];
+	char *paths[TEN];
+	cleanup_close int fd = -1;
+	if (written(&fd, err) < 0)
+		return -err->errnum;
+	for (int i = 0; i < TEN; i++) {
+		paths[i] = sbx_printf("%s/%d", on->path, i);
+		items[i] = (struct sbx_put_item){
+			.path = paths[i], .type = SBX_TYPE_FILE, .mode = 0644, .size = 8, .fd = fd
+		};
+	}
+	int rc = on->plane->ops->put(on->plane, items, TEN, call, err);
+	for (int i = 0; i < TEN; i++)
+		free(paths[i]);
+	return rc;
+}
+
+/* The files of a tree that were given whole. */
+struct tree {
+	cJSON *files;
+	char *path; /* of the one that is given */
+	struct digest digest;
+};
+
+static void tree_again(void *data)
+{
+	struct tree *tree = data;
+	while (tree->files->child)
+		cJSON_Delete(cJSON_DetachItemViaPointer(tree->files, tree->files->child));
+}
+
+static int tree_begin(void *data, const char *path, const struct sbx_stat *st)
+{
+	struct tree *tree = data;
+	free(tree->path);
+	tree->path = sbx_strdup(path);
+	tree->digest.size = 0;
+	sbx_sha256_init(&tree->digest.state);
+	return st->type != SBX_TYPE_FILE;
+}
+
+static int tree_bytes(void *data, const void *bytes, size_t size)
+{
+	struct tree *tree = data;
+	return add_to_digest(&tree->digest, bytes, size);
+}
+
+static int tree_end(void *data)
+{
+	struct tree *tree = data;
+	see_digest(cJSON_AddObjectToObject(tree->files, tree->path), &tree->digest.state,
+		tree->digest.size);
+	return 0;
+}
+
+static int do_tree(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
+{
+	struct tree tree = { .files = cJSON_AddObjectToObject(on->seen, "files") };
+	struct sbx_tree_reader reader = { tree_again, tree_begin, tree_bytes, tree_end, &tree };
+	int rc = on->plane->ops->read_tree(on->plane, on->path, 4 << 20, call, &reader, err);
+	cJSON_AddBoolToObject(on->seen, "whole", rc == 0);
+	free(tree.path);
+	return rc;
+}
+
 static int do_sandboxes(struct operation *on, const struct sbx_call *call, struct sbx_error *err)
 {
 	struct sbx_sandbox_list list = { 0 };
@@ -239,11 +313,14 @@ static const struct {
 	{ "chmod", do_set_attributes, true },
 	{ "utimens", do_set_attributes, true },
 	{ "remove", do_remove, true },
+	{ "rmdir", do_remove_dir, true },
 	{ "rename", do_rename, true },
 	{ "mkdir", do_mkdir, true },
 	{ "put", do_put, true },
 	{ "put-new", do_put, true },
 	{ "put-many", do_put_many, true },
+	{ "put-ten", do_put_ten, true },
+	{ "tree", do_tree, true },
 	{ "sandboxes", do_sandboxes, false },
 	{ "inspect", do_inspect, false },
 };

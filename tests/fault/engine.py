@@ -266,6 +266,10 @@ class Connection(threading.Thread):
             return "stream", {}, b""
         if path == "/containers/json":
             return self.ok([engine.row(i) for i in engine.names])
+        if path == "/containers/create":  # to see what the image holds
+            made = "%064x" % (len(engine.names) + 5000)
+            engine.names[made] = query["name"][0]
+            return self.ok({"Id": made, "Warnings": []}, 201)
         if words[:1] == ["containers"] and len(words) >= 2:
             id_ = next((i for i, n in engine.names.items() if words[1] in (i, n)), None)
             if not id_:
@@ -300,7 +304,7 @@ class Connection(threading.Thread):
             engine.event("unpause", id_)
             return self.ok(status=204)
         if words == ["changes"]:
-            return self.ok([{"Path": p, "Kind": 1} for p in engine.tree if p.startswith("/work/")])
+            return self.ok([{"Path": p, "Kind": 0 if engine.of_image(p) else 1} for p in engine.tree if p.startswith("/work/") and p not in engine.image])
         if words == ["exec"]:
             made = "%064x" % (len(engine.execs) + 1)
             engine.execs[made] = {"argv": json.loads(body)["Cmd"]}
@@ -310,7 +314,8 @@ class Connection(threading.Thread):
             return self.ok(status=204)
         if words == ["archive"]:
             path = os.path.normpath(query.get("path", ["/"])[0])
-            node = engine.tree.get(path)
+            probe = engine.names[id_].startswith("sbxfs-probe-")
+            node = None if probe and not engine.of_image(path) else engine.tree.get(path)
             if not node:
                 return self.error(404, f"Could not find the file {path} in container {id_}")
             if method == "PUT":
@@ -318,7 +323,7 @@ class Connection(threading.Thread):
                 return self.ok()
             stat = base64.b64encode(json.dumps(node.stat(os.path.basename(path) or "/")).encode()).decode()
             return 200, {"X-Docker-Container-Path-Stat": stat, "Content-Type": "application/x-tar"}, \
-                engine.archive(path) if method == "GET" else b""
+                engine.archive(path, probe) if method == "GET" else b""
         return self.error(404, "page not found")
 
 

@@ -53,6 +53,8 @@ TARS = {
     "gnu-long-name": lambda tar: tar_of(("d/" * 80 + "f", HELLO, tarfile.REGTYPE), form=tarfile.GNU_FORMAT),
     "pax-endless": lambda tar: tar_field(tar_field(tar, 156, b"x"), 124, b"77777777777\0") + b"30 comment=xxxxxxxxxxxxxxxxxxx\n" * 40000,
     "extension-chain": lambda tar: tar_of(("f", HELLO, tarfile.REGTYPE), pax={"comment": "x"})[:1024] * 100 + tar,
+    "outside": lambda tar: tar_of(("out", b"", tarfile.DIRTYPE), ("outer/f", HELLO, tarfile.REGTYPE)),
+    "top-below": lambda tar: tar_of(("a/out", b"", tarfile.DIRTYPE), ("a/out/f", HELLO, tarfile.REGTYPE)),
     "same-again": lambda tar: tar,
 }
 HTML = b"<html><body><h1>500 Internal Server Error</h1>" + b"x" * 3000 + b"</body></html>"

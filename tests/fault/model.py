@@ -41,7 +41,8 @@ class Engine:
         self.tree, self.paused, self.names = tree(), set(), {ID: "box"}
         self.armed, self.replaced = True, None
         self.streams, self.log, self.events = [], [], b""
-        self.lacks, self.denies, self.cuts, self.execs = set(), False, False, {}
+        self.lacks, self.denies, self.cuts, self.lies, self.misplaces, self.execs = set(), False, False, False, False, {}
+        self.volumes, self.image, self.outputs = [], set(), ["out/"]
 
     def inspect(self, id_):
         paused = id_ in self.paused
@@ -49,10 +50,11 @@ class Engine:
         return {"Id": id_, "Name": "/" + self.names[id_], "Image": "sha256:" + "cd" * 32, "Created": "2026-01-01T00:00:00.5Z",
                 "State": {"Status": state, "Running": True, "Paused": paused, "Pid": 0, "ExitCode": 0},
                 "Config": {"User": "1000:1000", "WorkingDir": "/work", "Image": "test", "Labels": self.labels(), "Env": None},
-                "HostConfig": {"NetworkMode": "none"}, "Mounts": []}
+                "HostConfig": {"NetworkMode": "none"},
+                "Mounts": [{"Type": "volume", "Source": "/v", "Destination": path, "RW": True} for path in self.volumes]}
 
     def labels(self):
-        return {"sbxfs.version": "1", "sbxfs.workdir": "/work", "sbxfs.outputs": '["out/"]', "sbxfs.in": "in"}
+        return {"sbxfs.version": "1", "sbxfs.workdir": "/work", "sbxfs.outputs": json.dumps(self.outputs), "sbxfs.in": "in"}
 
     def row(self, id_):
         return {"Id": id_, "Names": ["/" + self.names[id_]], "Image": "test", "State": "paused" if id_ in self.paused else "running",
@@ -102,11 +104,15 @@ class Engine:
         return {"tree": self.told_tree(), "replaced": self.replaced, "names": sorted(self.names.values()), "paused": bool(self.paused),
                 "rules": [rule.told() for rule in self.rules]}
 
-    def archive(self, path):
+    def of_image(self, path):
+        """Whether it, or something below it, came with the image."""
+        return any(one == path or one.startswith(path.rstrip("/") + "/") for one in self.image)
+
+    def archive(self, path, only_image=False):
         out, node, base = io.BytesIO(), self.tree[path], os.path.basename(path) or "/"
         with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
             for name in sorted(self.tree):
-                if name != path and not name.startswith(path.rstrip("/") + "/"):
+                if name != path and not name.startswith(path.rstrip("/") + "/") or only_image and not self.of_image(name):
                     continue
                 entry = self.tree[name]
                 info = tarfile.TarInfo(base + name[len(path):])
@@ -123,8 +129,10 @@ class Engine:
         """What a guest's command does: its exit code and what it says. None: the image has no such command."""
         if argv[0] in self.lacks:
             return None, f'OCI runtime exec failed: exec failed: "{argv[0]}": executable file not found in $PATH: unknown\r\n'
-        if argv[0] not in ("chmod", "touch", "rm", "mv"):
+        if argv[0] not in ("chmod", "touch", "rm", "rmdir", "mv"):
             return 0, "1000\n"
+        if self.lies:
+            return 0, ""
         node = self.tree.get(argv[-2 if argv[0] == "mv" else -1])
         if self.denies:
             return 1, f"{argv[0]}: {argv[-1]}: Operation not permitted\n"
@@ -132,10 +140,12 @@ class Engine:
             return (0, "") if "-c" in argv else (1, f"{argv[0]}: {argv[-1]}: No such file or directory\n")
         if argv[0] == "chmod":
             node.mode = int(argv[-2], 8)
-        elif argv[0] == "rm":
+        elif argv[0] == "rmdir" and any(path.startswith(argv[-1] + "/") for path in self.tree):
+            return 1, f"rmdir: {argv[-1]}: Directory not empty\n"
+        elif argv[0] in ("rm", "rmdir"):
             del self.tree[argv[-1]]
         elif argv[0] == "mv":
-            self.tree[argv[-1]] = self.tree.pop(argv[-2])
+            self.tree[argv[-1] + ("/elsewhere" if self.misplaces else "")] = self.tree.pop(argv[-2])
         else:
             date = argv[argv.index("-d") + 1] if "-d" in argv else "@%d.%09d" % divmod(time.time_ns(), 10**9)
             seconds, _, fraction = date[1:].partition(".")

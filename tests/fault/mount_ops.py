@@ -103,6 +103,8 @@ def operate(base, op, engine, wait, before=None):
             result = set_and_see(path, op[0], seen)
         elif op[0] == "remove":
             os.unlink(path)
+        elif op[0] == "rmdir":
+            os.rmdir(path)
         elif op[0] == "rename":
             os.rename(path, path + ".to")
         elif op[0] == "mkdir":
@@ -110,7 +112,7 @@ def operate(base, op, engine, wait, before=None):
         elif op[0] == "stat":
             seen = see(path)
         elif op[0] == "list":
-            seen["entries"] = {name: see(os.path.join(path, name)) for name in os.listdir(path)}
+            seen["entries"] = {name: see(os.path.join(path, name)) for name in names(path)}
         elif op[0] in ("sandboxes", "inspect"):
             result = until_there(base, engine.state()["names"], wait)
             seen["names"] = names(base)

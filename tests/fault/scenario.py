@@ -12,11 +12,17 @@
   between replace             what happens between the first time and the second (a word of the engine's control)
   sandboxes 1000              how many there are (1)
   paused                      by somebody else, from the start; then the sandbox must stay so, else it must run at the end
-  set out/f size 99999999999  changes a node of the tree
+  set out/f size 99999999999  changes a node of the tree; the path is relative to the work dir
   file in/big 1200000         another one, of so many bytes, and its directory
+  dir in/d                    an empty directory
+  volume out/d                lies on one
+  image out/f                 came with the image: the engine does not name it among the changes
+  outputs out/ a/f            what is declared (out/)
   guest lacks chmod touch     commands that its image does not have
   guest denies                what they are asked for
   guest cuts                  the fraction of a second: its touch takes none
+  guest lies                  its commands succeed and have done nothing
+  guest misplaces             what it renames: that is then below a directory of the new name
   swap in/d                   a link instead of a directory, in the mount after it was looked at
   option max_frozen_bytes=9   of the plane and of the mount
   op read out/f               a word of OPS with its path
@@ -43,11 +49,13 @@ from faults import BODIES, EVENTS, STATS, TARS, Rule, fault_of, tar_of  # the fu
 LIBRARY, MOUNT, COMMAND = "library", "mount", "command"
 BOTH = (LIBRARY, MOUNT)
 OPS = {  # and what each is done through
-    **dict.fromkeys(("stat", "list", "read", "put", "chmod", "utimens", "remove", "mkdir"), BOTH),
+    **dict.fromkeys(("stat", "list", "read", "put", "chmod", "utimens", "remove", "rmdir", "mkdir"), BOTH),
     "rename": BOTH,  # PATH to PATH.to
     "walk": BOTH,  # lists and reads all below PATH; the library only lists
     "put-new": (LIBRARY,),  # replaces nothing
     "put-many": (LIBRARY,),  # PATH/0 to PATH/11 in one upload, the second time PATH/12 to PATH/23
+    "put-ten": (LIBRARY,),  # PATH/0 to PATH/9 in one upload, the same ones the second time
+    "tree": (LIBRARY,),  # the files below PATH by one archive; `whole` is in `seen` where nothing is left to be read by itself
     "sandboxes": BOTH,  # who is there
     "inspect": BOTH,  # one of them; a mount: who is there, within its retry
     "follow": (MOUNT,),  # a sandbox comes and goes, and the mount shows it
@@ -59,6 +67,7 @@ class Scenario:
     def __init__(self, path):
         self.path, self.parts, self.sets = path, [], []
         self.paused, self.late, self.most, self.guest, self.files = False, False, [], [], []
+        self.dirs, self.volumes, self.images, self.outputs = [], [], [], ["out/"]
         self.swap, self.audit, self.between, self.option, self.says, self.gives = None, None, None, None, None, None
         self.leaves, self.command, self.memory = [], None, 20
         self.sandboxes, self.mount_expect, self.mount_then, self.mount_options, self.reason = 1, [], [], [], None
@@ -79,10 +88,15 @@ class Scenario:
         for path, size in self.files:
             engine.tree.setdefault(os.path.dirname("/work/" + path), type(engine.tree["/"])("dir", mode=0o755))
             engine.tree["/work/" + path] = type(engine.tree["/"])(content=b"x" * int(size))
+        for path in self.dirs:
+            engine.tree["/work/" + path] = type(engine.tree["/"])("dir", mode=0o755)
+        engine.volumes = ["/work/" + path for path in self.volumes]
+        engine.image = {"/work/" + path for path in self.images}
+        engine.outputs = self.outputs
         for word, *rest in self.guest:
             setattr(engine, word, set(rest) or True)
         for path, key, value in self.sets:
-            node = engine.tree["/work/" + path]
+            node = engine.tree[os.path.normpath("/work/" + path)]
             setattr(node, key, int(value) if value.lstrip("-").isdigit() else value)
 
     def instances(self, end, step=1):
@@ -111,12 +125,14 @@ def part_word(part, key, rest):
 def word(made, key, rest):
     if key == "match":
         made.parts.append({"match": " ".join(rest), "times": 1, "after": None, "fault": ["none"], "never": False, "only": None})
-    elif key in ("leaves", "op", "expect", "then"):
+    elif key in ("leaves", "op", "expect", "then", "outputs"):
         setattr(made, key, rest)
     elif key == "every":
         made.every = tuple(rest)
     elif key in ("set", "file"):
         getattr(made, key + "s").append(rest)
+    elif key in ("dir", "volume", "image"):
+        getattr(made, key + "s").append(rest[0])
     elif key == "guest":
         made.guest.append(rest)
     elif key == "swap":
