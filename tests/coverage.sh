@@ -12,7 +12,7 @@ find $build -name '*.gcda' -delete
 
 meson test -C $build --suite unit --num-processes 2 2>&1 | grep -E '^(Ok|Fail|Timeout):'
 BUILD=$build tests/fault/run.sh | tail -n 1
-export SBXFS=$PWD/$build/tools/sbxfs SBXFS_TEST_SLOW=2 SBXFS_SUITE_SECONDS=${COVERAGE_SECONDS:-1200}
+export SBXFS=$PWD/$build/tools/sbxfs SBXFS_TEST_SLOW=2 SBXFS_TEST_GENTLE=1 SBXFS_SUITE_SECONDS=${COVERAGE_SECONDS:-1200}
 ONLY=${1:-} tests/engine/suite.sh docker20 tests/engine/test_{view,read,in,life,transfer}.sh tests/hostile/test_*.sh | grep -vE '^ok'
 
 gcovr --root . --object-directory $build --filter engine/ --filter fs/ --gcov-ignore-parse-errors -j 2 \

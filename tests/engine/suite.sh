@@ -4,7 +4,8 @@
 #
 # It always ends: a test has SBXFS_TEST_SECONDS (120), the suite SBXFS_SUITE_SECONDS (900), and what a test leaves is
 # removed here, by bounded calls, whatever became of it. ONLY=REGEX selects tests, SBXFS_TEST_TRIES=2 tries a failed one
-# again, SBXFS names the binary, SBXFS_KEEP=1 keeps the scratch directories, SBXFS_PRINT=REGEX shows lines of passed tests.
+# again, SBXFS names the binary, SBXFS_KEEP=1 keeps the scratch directories, SBXFS_PRINT=REGEX shows lines of passed tests,
+# SBXFS_TEST_GENTLE=1 lets a test's processes end by SIGTERM first.
 set -uo pipefail
 
 engine=${1:?usage: suite.sh ENGINE [FILE...]}
@@ -50,6 +51,15 @@ finish() {
 trap finish EXIT
 trap 'exit 1' TERM INT
 
+# end_gently GROUP: what is killed, a mount in front, writes no counts of coverage.
+end_gently() {
+	kill -TERM -- "-$1" 2>/dev/null
+	for _ in $(seq 50); do
+		kill -0 -- "-$1" 2>/dev/null || return 0
+		sleep 0.1
+	done
+}
+
 # run_once FILE TEST DIR: 0 passed, 77 skipped, else failed; why is in DIR/why.
 run_once() {
 	local file=$1 test=$2 status bound=$seconds left=$((deadline - SECONDS))
@@ -60,6 +70,7 @@ run_once() {
 	running=$!
 	wait "$running"
 	status=$?
+	[ -z "${SBXFS_TEST_GENTLE:-}" ] || end_gently "$running"
 	kill -KILL -- "-$running" 2>/dev/null
 	running=''
 	case $status in
