@@ -99,6 +99,10 @@ void sbx_in_write(struct sbx_request *request, const char *bytes)
 		sbx_answer_error(request, EBADF);
 		return;
 	}
+	if (file->lost) { /* no place is left where the bytes could be kept or sent */
+		sbx_answer_error(request, ESTALE);
+		return;
+	}
 	if (sbx_in_file_busy(file)) { /* an upload reads it: what it sends must be one version */
 		char *copy = sbx_alloc(request->size);
 		memcpy(copy, bytes, request->size);

@@ -98,6 +98,24 @@ START_TEST(what_landed_in_a_sandbox_that_went_is_not_pending)
 }
 END_TEST
 
+/* Nothing would ever take the bytes: a shell, which looks at no close, hears of it too. */
+START_TEST(nothing_is_written_to_a_sandbox_that_went)
+{
+	prepare();
+	begin();
+	uint64_t in = in_dir();
+	struct open_file file = create(in, "x");
+	write_text(file, "kept");
+	remove_sandbox();
+	ck_assert_int_eq(answer(begin_write(file, "more"), NULL, 0, NULL), ESTALE);
+	ck_assert_int_eq(answer(begin_flush(file), NULL, 0, NULL), ESTALE);
+	ck_assert_uint_eq(fs.in->orphans.count, 1);
+	ck_assert_str_eq(fs.in->orphans.rows[0].path, "in/x");
+	ck_assert_int_eq(fs.in->orphans.rows[0].size, strlen("kept"));
+	finish();
+}
+END_TEST
+
 /* Thousands may wait for an engine that is away. */
 START_TEST(what_failed_is_closed_until_it_is_used)
 {
@@ -122,4 +140,4 @@ END_TEST
 
 UNIT_MAIN("in_records", only_what_may_be_there_in_part_may_be_replaced,
 	a_failure_that_cannot_be_recorded_is_not, what_landed_in_a_sandbox_that_went_is_not_pending,
-	what_failed_is_closed_until_it_is_used)
+	nothing_is_written_to_a_sandbox_that_went, what_failed_is_closed_until_it_is_used)
