@@ -4,6 +4,7 @@
 #include "../engine/base/alloc.h"
 #include "../engine/base/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -62,7 +63,7 @@ static int set(const struct sbx_tool *tool, const struct sbx_option *option, con
 	static const char *const wants[] = { [SBX_OPTION_LINES] = "a whole number",
 		[SBX_OPTION_COUNT] = "a whole number above zero",
 		[SBX_OPTION_BYTES] = "a size above zero, such as 512m",
-		[SBX_OPTION_SECONDS] = "a time above zero, such as 90s, 15m or 24h",
+		[SBX_OPTION_SECONDS] = "a time above zero with its unit, such as 90s, 15m or 24h",
 		[SBX_OPTION_MS] = "seconds above zero, such as 2.5",
 		[SBX_OPTION_CPUS] = "a number of CPUs above zero, such as 0.5" };
 	long long number = 0;
@@ -86,7 +87,8 @@ static int set(const struct sbx_tool *tool, const struct sbx_option *option, con
 		good = sbx_text_to_bytes(value, &number);
 		break;
 	case SBX_OPTION_SECONDS:
-		good = sbx_text_to_seconds(value, &number);
+		/* A bare number could be meant as days: of an age that is for removing by. */
+		good = sbx_text_to_seconds(value, &number) && !isdigit(value[strlen(value) - 1]);
 		break;
 	case SBX_OPTION_MS:
 		good = scaled(value, 3, &scaled_number);

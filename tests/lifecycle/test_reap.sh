@@ -34,7 +34,7 @@ test_by_age() {
 	expect_exit 0 sbxfs reap --older-than 1h --scope "$PREFIX" --json
 	same 'the second sweep' "$(field .removed)" 0
 	local age
-	for age in 0 -1 -5s soon 0s ''; do expect_exit 2 sbxfs reap --older-than "$age" --scope "$PREFIX"; done
+	for age in 0 5 -1 -5s soon 0s ''; do expect_exit 2 sbxfs reap --older-than "$age" --scope "$PREFIX"; done
 	expect_exit 2 sbxfs reap --scope "$PREFIX"
 }
 
