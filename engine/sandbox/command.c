@@ -9,6 +9,7 @@
 #include <sbx/command.h>
 
 #include "../base/alloc.h"
+#include "../files/guest_path.h"
 #include "../base/json.h"
 #include "../files/guest_exec.h"
 #include "command_budget.h"
@@ -172,15 +173,23 @@ static int refused(
 }
 
 /* It never began, for its work dir is not there or not for the guest to enter. */
-static int no_place(const struct sbx_sandbox *sandbox, const struct sbx_command *command,
-	const char *text, struct sbx_error *err)
+static int no_place(const struct sbx_sandbox *sandbox, const char *where, const char *text,
+	struct sbx_error *err)
 {
-	const char *where = command->workdir ? command->workdir : sandbox->workdir;
 	if (strcasestr(text, "no such file or directory"))
 		return sbx_fail(err, ENOENT, "sandbox %s has no directory %s to run the command in",
 			sandbox->container.name, where);
 	return sbx_fail(err, EIO, "sandbox %s: the command cannot be run in %s: %s",
 		sandbox->container.name, where, text);
+}
+
+/* As every path of a sandbox, one without a slash at its head begins at the work dir: the engine
+ * itself would refuse it. */
+static char *place_of(const struct sbx_sandbox *sandbox, const struct sbx_command *command)
+{
+	const char *place = command->workdir;
+	return place && *place == '/' ? sbx_strdup(place)
+				      : sbx_guest_path_join(sandbox->workdir, place ? place : "");
 }
 
 int sbx_command_run(struct sbx_engine *engine, const struct sbx_sandbox *sandbox,
@@ -193,10 +202,11 @@ int sbx_command_run(struct sbx_engine *engine, const struct sbx_sandbox *sandbox
 		return result;
 	int64_t budget =
 		command->max_output_bytes ? command->max_output_bytes : DEFAULT_OUTPUT_BYTES;
+	cleanup_free char *where = place_of(sandbox, command);
 	struct watch watch = { .command = command, .budget = { .left = budget } };
 	struct sbx_exec exec = {
 		.argv = command->argv,
-		.workdir = command->workdir ? command->workdir : sandbox->workdir,
+		.workdir = where,
 		.env = command->env,
 		.stdin_fd = command->stdin_fd,
 		.detach = command->detach,
@@ -212,7 +222,7 @@ int sbx_command_run(struct sbx_engine *engine, const struct sbx_sandbox *sandbox
 	result = sbx_guest_exec(
 		engine, sandbox->container.id, &exec, &bounded, &exit_code, &out->failure, &why);
 	if (result == 0 && exit_code == 125 && out->failure)
-		return no_place(sandbox, command, out->failure, err);
+		return no_place(sandbox, where, out->failure, err);
 	if (result == 0) {
 		out->exit_code = command->detach && !out->failure ? 0 : exit_code;
 		if (exit_code == 137 && !out->failure)

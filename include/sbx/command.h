@@ -13,7 +13,7 @@ enum sbx_on_timeout { SBX_ON_TIMEOUT_UNSAID, SBX_ON_TIMEOUT_REMOVE, SBX_ON_TIMEO
 
 struct sbx_command {
 	const char *const *argv; /* NULL-terminated; no shell sees it */
-	const char *workdir;	 /* NULL: the sandbox's work dir */
+	const char *workdir;	 /* NULL: the sandbox's work dir; a relative one begins there */
 	const char *const *env;	 /* "K=V", NULL-terminated, or NULL */
 	int stdin_fd;		 /* read until it ends and passed on, not closed; -1: none */
 	bool detach;		 /* return once it has been started: nothing below bounds it then */

@@ -68,6 +68,8 @@ test_a_directory_that_is_not_there() {
 	expect_exit 125 sbxfs exec "$(full a)" --cwd /no/such --json -- true
 	same document "$(field '"\(.exit_code) \(.error_kind) \(.stdout)"')" '125 absent '
 	# The premise: it is the directory alone; a command's own 125 is its own.
+	in_guest a mkdir -p /work/sub
+	same 'a relative one' "$(sbxfs exec "$(full a)" --cwd sub -- pwd)" /work/sub
 	expect_exit 0 sbxfs exec "$(full a)" --cwd /tmp -- true
 	expect_exit 125 sbxfs exec "$(full a)" -- sh -c 'exit 125'
 	same 'nothing of ours' "$ERR" ''
