@@ -39,7 +39,7 @@ class Mount:
         self.path = os.path.join(directory, "mnt")
         os.makedirs(self.path, exist_ok=True)
         self.log = open(os.path.join(directory, "mount.log"), "w+", errors="replace")
-        options = [f"deadline={deadline_ms / 1000:g}"] + [made.option] * bool(made.option) + made.mount_options
+        options = [f"deadline={deadline_ms / 1000:g}", f"staging_dir={directory}/staging"] + [made.option] * bool(made.option) + made.mount_options
         self.daemon = subprocess.Popen(WRAP + [os.path.join(build, "tools/sbxfs"), "mount", "-f", "--engine", "unix://" + engine.socket,
                                                "-o", ",".join(options), self.path], stdout=self.log, stderr=self.log, env=environment(directory))
 
