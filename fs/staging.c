@@ -204,9 +204,10 @@ static cJSON *read_about(int directory, const char *name)
 	struct sbx_buffer text = { .limit = SBX_STAGING_RECORD_MAX };
 	struct sbx_error err = SBX_ERROR_INIT;
 	cJSON *about = NULL;
-	if (!sbx_staging_read_file(directory, "about.json", &text, &err))
+	int result = sbx_staging_read_file(directory, "about.json", &text, &err);
+	if (!result)
 		about = sbx_json_parse(sbx_buffer_text(&text), text.size, 4, "about.json", &err);
-	if (!about)
+	if (!about && result != -ENOENT) /* another mount's, which just ended and took it along */
 		sbx_log(SBX_LOG_WARNING, "staging directory %s: %s", name, err.message);
 	sbx_buffer_finish(&text);
 	return about;
