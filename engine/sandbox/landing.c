@@ -24,7 +24,7 @@ static int in_the_way(const char *dest, const char *path, int errnum, struct sbx
 static int exists(const char *dest, const char *path, struct sbx_error *err)
 {
 	return sbx_fail_kind(err, SBX_KIND_USAGE, EEXIST,
-		"%s/%s exists and is not replaced unless that is asked for", dest, path);
+		"%s/%s exists and is replaced only with --force", dest, path);
 }
 
 /* What stands at `leaf` now, against what is to land there. A link is judged as itself: a rename
