@@ -116,9 +116,11 @@ static void save_batch(void *data, struct sbx_pending_batch *batch)
 int sbx_pending_save(const char *root, const struct sbx_pending_filter *filter,
 	const char *directory, sbx_pending_fn tell, void *data, struct sbx_error *err)
 {
+	if (mkdir(directory, 0700) < 0 && errno != EEXIST)
+		return sbx_fail_host(err, errno, "cannot make %s", directory);
 	cleanup_close int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return sbx_fail_errno(err, errno, "cannot open %s", directory);
+		return sbx_fail_host(err, errno, "cannot open %s", directory);
 	struct saving saving = { .tally = { .tell = tell, .data = data }, .directory = fd };
 	struct sbx_pending_walk walk = { .visit = save_batch, .data = &saving };
 	int result = sbx_pending_walk(root, filter, &walk, err);
