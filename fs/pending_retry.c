@@ -82,6 +82,15 @@ static void upload(struct retry *retry, struct sbx_pending_batch *batch, struct 
 	free(items);
 }
 
+/* That was no attempt: their records keep why they did not land. */
+static void not_of_this_engine(struct retry *retry, struct sbx_pending_row **rows, size_t count)
+{
+	struct sbx_error why = SBX_ERROR_INIT;
+	sbx_fail(&why, EHOSTDOWN, "it belongs to another engine, --engine %s", rows[0]->engine_url);
+	for (size_t i = 0; i < count; i++)
+		sbx_pending_tell(&retry->tally, rows[i], &why);
+}
+
 static void retry_sandbox(struct retry *retry, struct sbx_pending_batch *batch,
 	struct sbx_pending_row **rows, size_t count)
 {
@@ -89,11 +98,12 @@ static void retry_sandbox(struct retry *retry, struct sbx_pending_batch *batch,
 	struct sbx_sandbox sandbox = { 0 };
 	struct sbx_plane_limits limits;
 	sbx_plane_limits_default(&limits);
-	int result = strcmp(rows[0]->engine_key, sbx_engine_key(retry->engine)) != 0
-			     ? sbx_fail(&why, EHOSTDOWN, "%s belongs to the engine at %s",
-				       rows[0]->staged.path, rows[0]->engine_url)
-			     : 0;
-	if (!result && !rows[0]->staged.sandbox_id[0])
+	if (strcmp(rows[0]->engine_key, sbx_engine_key(retry->engine)) != 0) {
+		not_of_this_engine(retry, rows, count);
+		return;
+	}
+	int result = 0;
+	if (!rows[0]->staged.sandbox_id[0])
 		result = sbx_fail(&why, EIO, "its record cannot be read");
 	if (!result)
 		result = sbx_sandbox_find(retry->engine, retry->rules, rows[0]->staged.sandbox_id,

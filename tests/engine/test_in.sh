@@ -459,6 +459,11 @@ test_engine_away_replaces_nothing_unknown() {
 	same 'in the guest' "$(in_guest a cat /work/in/f)" precious
 	mount_down 13
 	expect_exit 13 sbxfs pending --staging-dir "$STAGING" --retry
+	local why
+	why=$(sbxfs pending --staging-dir "$STAGING" --json | jq -r '.[].reason')
+	DOCKER_HOST=$ENGINE_HOST expect_exit 13 sbxfs pending --staging-dir "$STAGING" --retry
+	has 'the retry' "$ERR" 'another engine'
+	same 'the reason that is kept' "$(sbxfs pending --staging-dir "$STAGING" --json | jq -r '.[].reason')" "$why"
 	same 'still in the guest' "$(in_guest a cat /work/in/f)" precious
 	expect_exit 0 sbxfs pending --staging-dir "$STAGING" --discard
 	same left "$(sbxfs pending --staging-dir "$STAGING" --json)" '[]'
