@@ -274,6 +274,10 @@ int sbx_fs_option(
 #undef IS
 	if (dropped(key))
 		return 0;
+	if (strcmp(key, "ro") == 0)
+		return sbx_fail_kind(err, SBX_KIND_USAGE, EINVAL,
+			"the mount option ro cannot be had: in/ is for writing, and outputs are "
+			"read-only anyway");
 	return sbx_fail_kind(err, SBX_KIND_USAGE, EINVAL, "unknown mount option %s", key);
 }
 

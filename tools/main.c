@@ -105,6 +105,13 @@ int main(int argc, char **argv)
 	const struct sbx_tool_command *command = sbx_tool_find(name);
 	if (!command && mount_helper_form(argc, argv))
 		command = sbx_tool_find("mount");
+	if (!command && *name == '-') {
+		(void)fprintf(stderr,
+			"sbxfs: '%s' stands where the command is expected: options come after it; "
+			"see `sbxfs help`\n",
+			name); /* as above */
+		return SBX_EXIT_USAGE;
+	}
 	if (!command) {
 		(void)fprintf(stderr, "sbxfs: unknown command '%s'; see `sbxfs help`\n",
 			name); /* as above */
