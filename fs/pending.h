@@ -65,8 +65,8 @@ int sbx_pending_retry(const char *root, const struct sbx_pending_filter *filter,
 	sbx_pending_fn tell, void *data, struct sbx_error *err);
 
 /* Waits until everything acknowledged on the mount at directory has landed, or reports the first
- * failure (its errno; the sentence names the file where DIR/.sbxfs/pending lists it). ENOTTY kind
- * USAGE when no sbxfs is mounted there. Interruptible by a signal (EINTR). */
+ * failure (its errno; the sentence names the file where DIR/.sbxfs/pending lists it). ENOENT when
+ * no sbxfs is mounted there. Interruptible by a signal (EINTR). */
 int sbx_sync(const char *directory, struct sbx_error *err);
 
 #endif

@@ -17,8 +17,7 @@ int sbx_sync(const char *directory, struct sbx_error *err)
 	if (statfs(path, &st) < 0 && errno != ENOENT && errno != ENOTDIR)
 		return sbx_fail_errno(err, errno, "cannot ask the mount at %s", directory);
 	if (statfs(path, &st) < 0 || st.f_type != FUSE_SUPER_MAGIC)
-		return sbx_fail_kind(
-			err, SBX_KIND_USAGE, ENOTTY, "no sbxfs is mounted at %s", directory);
+		return sbx_fail(err, ENOENT, "no sbxfs is mounted on %s", directory);
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd >= 0)
 		return 0;

@@ -214,7 +214,8 @@ const struct sbx_tool_command sbx_tool_run = {
 	"--image IMG [--timeout S] [--in SRC[:DEST]]… [--output P]… [--collect DIR] [options] [-- "
 	"CMD…]",
 	"Runs one command in a fresh sandbox and removes the sandbox, whatever happens.",
-	"\n  --timeout SECONDS      of the sandbox, inputs, command and collection together, "
+	"\n  CMD                    default: the image's own\n"
+	"  --timeout SECONDS      of the sandbox, inputs, command and collection together, "
 	"default "
 	"60; the pull has its\n"
 	"                         own, and collecting after a timeout gets 60 more\n"
