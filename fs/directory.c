@@ -16,6 +16,10 @@ enum {
 	QUESTIONS_MS = 2000,
 	QUESTIONS_DOCKER = 32,
 	QUESTIONS_PODMAN = 2,
+	/* Or fewer that have taken this long already: each may be a window, a file's archive and
+	 * the guest's own half of the time, 100 ms and more. */
+	QUESTIONS_SLOW = 4,
+	SLOW_MS = 400,
 	DEAR_MS = 60000, /* how long it is believed that an archive is too large */
 };
 
@@ -328,9 +332,12 @@ bool sbx_directory_glance(
 		directory->questions = 0;
 	}
 	directory->questions++;
+	bool slow = directory->questions >= QUESTIONS_SLOW &&
+		    now_ms - directory->questions_ms >= SLOW_MS;
 	bool dear = directory->dear_ms && now_ms - directory->dear_ms < DEAR_MS;
 	unsigned enough = view->fs->podman ? QUESTIONS_PODMAN : QUESTIONS_DOCKER;
-	if (!view->plane || !view->plane->ops->glance || dear || directory->questions < enough)
+	if (!view->plane || !view->plane->ops->glance || dear ||
+		(directory->questions < enough && !slow))
 		return false;
 	directory->questions = 0;
 	sbx_request_park(request, &directory->glancers, resume);

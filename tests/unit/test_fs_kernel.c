@@ -628,6 +628,26 @@ START_TEST(many_questions_become_one_listing)
 }
 END_TEST
 
+/* Where a question is cheap a few are asked one by one, unless they turn out to take long: a reader
+ * of many small files, each of which is a window and an archive, gets them all at once. */
+START_TEST(slow_questions_become_one_listing)
+{
+	static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h" };
+	begin();
+	uint64_t box = node_of(FUSE_ROOT_ID, "box");
+	uint64_t out = node_of(box, "out");
+	for (size_t i = 0; i < 4; i++)
+		(void)node_of(out, names[i]);
+	ck_assert_int_eq(fake.glances, 0);
+	for (size_t i = 4; i < 7; i++) {
+		assert_silent(200);
+		(void)node_of(out, names[i]);
+	}
+	ck_assert_int_eq(fake.glances, 1);
+	finish();
+}
+END_TEST
+
 /* One that one archive cannot tell is not tried again and again. */
 START_TEST(a_large_directory_is_glanced_at_once)
 {
@@ -1113,9 +1133,9 @@ UNIT_MAIN("fs_kernel", answers_that_outlive_a_sandbox, a_name_of_a_sandbox_that_
 	what_was_not_confirmed_is_told_to_nobody, interrupts_a_read_once, gives_up_at_the_deadline,
 	an_early_close_ends_the_transfer, counts_lookups_of_a_listing,
 	what_lies_deeper_comes_with_the_listing, more_directories_than_are_kept,
-	many_questions_become_one_listing, a_large_directory_is_glanced_at_once,
-	a_second_that_is_not_over_brings_no_content, a_second_that_is_over_brings_content,
-	a_known_content_comes_with_the_open,
+	many_questions_become_one_listing, slow_questions_become_one_listing,
+	a_large_directory_is_glanced_at_once, a_second_that_is_not_over_brings_no_content,
+	a_second_that_is_over_brings_content, a_known_content_comes_with_the_open,
 	a_listing_confirms_no_time_of_a_second_that_was_not_over, nor_under_in,
 	old_listings_are_let_go, a_rounded_second_changes_no_known_time,
 	removed_sandboxes_leave_no_plane_behind, a_plane_in_use_outlives_its_sandbox,
