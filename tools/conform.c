@@ -7,6 +7,7 @@
 #include "../engine/base/text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 struct tally {
@@ -25,6 +26,7 @@ static void record(struct sbx_tool *tool, struct tally *tally, const struct sbx_
 		cleanup_free char *text = sbx_text_escape(verdict->text);
 		sbx_tool_print("%s  %-5s %-8s %-40s %s\n", words[verdict->result], probe->id, way,
 			probe->title, text);
+		(void)fflush(stdout); /* each as it comes; main looks at its errors at the end */
 		return;
 	}
 	cJSON *row = cJSON_CreateObject();
