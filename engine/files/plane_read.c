@@ -79,17 +79,7 @@ static int hold(void *data, const void *bytes, size_t size, struct sbx_error *er
 static int spool(void *data, const void *bytes, size_t size, struct sbx_error *err)
 {
 	struct reading *reading = data;
-	const char *next = bytes;
-	while (size) {
-		ssize_t done = write(reading->spool, next, size);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return sbx_fail_errno(err, errno, "writing the spool file on this host");
-		next += done;
-		size -= (size_t)done;
-	}
-	return 0;
+	return sbx_temporary_write(reading->spool, bytes, size, err);
 }
 
 static int get(struct reading *reading, sbx_body_fn body, const struct sbx_call *call,

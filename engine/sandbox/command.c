@@ -9,9 +9,9 @@
 #include <sbx/command.h>
 
 #include "../base/alloc.h"
-#include "../files/guest_path.h"
 #include "../base/json.h"
 #include "../files/guest_exec.h"
+#include "../files/guest_path.h"
 #include "command_budget.h"
 #include "command_kill.h"
 #include "labels.h"
