@@ -39,6 +39,7 @@ struct sbx_plane_archive {
 	struct sbx_lane lane;
 	struct sbx_walked *walked;
 	struct sbx_image_names *image_names;
+	_Atomic int64_t changes_dear_ms; /* when the list of changes took long; 0: never */
 	atomic_bool touch_cuts; /* the guest's touch is known to take whole seconds only */
 };
 
@@ -64,6 +65,7 @@ void sbx_lane_stat_leave(struct sbx_plane_archive *plane);
 /* The operations, each in its own file; see struct sbx_plane_ops. */
 int sbx_plane_stat(struct sbx_plane *plane, const char *path, const struct sbx_call *call,
 	struct sbx_stat *out, struct sbx_error *err);
+bool sbx_plane_absent(struct sbx_plane *plane, const char *path, const struct sbx_call *call);
 int sbx_plane_stat_many(struct sbx_plane *plane, const char *const *paths, size_t count,
 	const struct sbx_call *call, struct sbx_stat *out, int *results, struct sbx_error *errors,
 	struct sbx_error *err);

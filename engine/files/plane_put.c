@@ -202,7 +202,8 @@ static bool put_inside(struct put *put, struct sbx_walk *walk, struct sbx_put_pl
 	int sent_result = send_whole(put, walk, plan, call, &partial, &err);
 	/* Those who read meanwhile, be it in a window that is not ours (freeze=reads), shall not be
 	 * told what was there before. */
-	sbx_walked_forget_all(put->plane->walked);
+	sbx_walked_forget_stats(put->plane->walked,
+		walk->ticket.frozen ? walk->key : sbx_walked_key(put->plane->walked));
 	if (sent_result != 0) {
 		fail_sent(plan, partial, &err);
 		return partial;

@@ -3,6 +3,8 @@
 #include "put_check.h"
 #include "guest_path.h"
 #include "mounts.h"
+#include "walk_changes.h"
+#include "walked.h"
 
 #include "../base/alloc.h"
 
@@ -14,7 +16,12 @@ static int look_at_directory(struct sbx_walk *walk, struct sbx_put_plan *plan, c
 	const struct sbx_call *call, struct sbx_error *err)
 {
 	struct sbx_stat st = { 0 };
-	int result = sbx_walk_stat(walk, path, call, &st, err);
+	cleanup_free char *whole = sbx_guest_path_join(walk->plane->workdir, path);
+	int result = 0;
+	if (sbx_walked_has(walk->plane->walked, walk->key, whole))
+		st.type = SBX_TYPE_DIR;
+	else
+		result = sbx_walk_stat(walk, path, call, &st, err);
 	if (result == -ENOENT && *path) {
 		sbx_put_note(plan, path, SBX_PUT_MISSING);
 		return SBX_PUT_MISSING;
@@ -153,6 +160,9 @@ int sbx_put_look(struct sbx_walk *walk, struct sbx_put_plan *plan, struct sbx_pu
 	result = check_against_plan(plan, item, err);
 	if (result != 0)
 		return result;
+	struct sbx_put_seen absent = { .known = true };
+	if (!seen->known && sbx_walk_by_changes(walk, whole, call))
+		seen = &absent;
 	result = look_at_parents(walk, plan, item->path, call, err);
 	if (result < 0)
 		return result;

@@ -11,6 +11,7 @@
 #include "../base/text.h"
 #include "guest_path.h"
 #include "mounts.h"
+#include "walk_changes.h"
 #include "walked.h"
 
 #include <errno.h>
@@ -122,6 +123,7 @@ int sbx_walk_stat(struct sbx_walk *walk, const char *path, const struct sbx_call
 	int result = sbx_mounts_check(&plane->container, whole, err);
 	if (result < 0)
 		return sbx_wrap(err, "%s", plane->container.name);
+	bool gone = sbx_walk_by_changes(walk, whole, call);
 	/* "/" itself can be nothing but a directory. */
 	for (char *slash = strchr(whole + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
@@ -130,6 +132,9 @@ int sbx_walk_stat(struct sbx_walk *walk, const char *path, const struct sbx_call
 		if (result < 0)
 			return result;
 	}
+	/* Below a link it would be absent as well. */
+	if (gone)
+		return absent(plane, whole, err);
 	if (walk->remembers && sbx_walked_stat(plane->walked, walk->key, whole, out))
 		return 0;
 	uint64_t generation = sbx_walked_generation(plane->walked);

@@ -149,10 +149,20 @@ void sbx_walked_forget(struct sbx_walked *walked, uint64_t key)
 	(void)pthread_mutex_unlock(&walked->lock);
 }
 
-void sbx_walked_forget_all(struct sbx_walked *walked)
+void sbx_walked_forget_stats(struct sbx_walked *walked, uint64_t key)
 {
+	struct path *path, *next;
 	(void)pthread_mutex_lock(&walked->lock);
 	walked->generation++;
-	clear(walked);
+	if (walked->key != key)
+		clear(walked);
+	HASH_ITER(hh, walked->paths, path, next)
+	{
+		path->described = false;
+		if (path->st.type == SBX_TYPE_DIR)
+			continue;
+		HASH_DEL(walked->paths, path);
+		free(path);
+	}
 	(void)pthread_mutex_unlock(&walked->lock);
 }

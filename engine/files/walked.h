@@ -34,7 +34,8 @@ void sbx_walked_add_stat(struct sbx_walked *walked, uint64_t key, uint64_t gener
 	const char *path, const struct sbx_stat *st);
 /* The window of this key did not hold. */
 void sbx_walked_forget(struct sbx_walked *walked, uint64_t key);
-/* Something was written, in whatever window or in none. */
-void sbx_walked_forget_all(struct sbx_walked *walked);
+/* Something was written, in whatever window or in none: no stat holds any more. What the window of
+ * this key has shown to be a directory still is one: an upload turns none into anything else. */
+void sbx_walked_forget_stats(struct sbx_walked *walked, uint64_t key);
 
 #endif

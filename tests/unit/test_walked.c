@@ -57,7 +57,7 @@ START_TEST(an_answer_from_before_a_write_is_not_remembered)
 	struct sbx_walked *walked = sbx_walked_create();
 	struct sbx_stat st;
 	uint64_t before = sbx_walked_generation(walked);
-	sbx_walked_forget_all(walked);
+	sbx_walked_forget_stats(walked, 0);
 	sbx_walked_add_stat(walked, 1, before, "/work/f", &file);
 	ck_assert(!sbx_walked_stat(walked, 1, "/work/f", &st));
 	sbx_walked_add_stat(walked, 1, sbx_walked_generation(walked), "/work/f", &file);
@@ -75,7 +75,7 @@ START_TEST(a_write_outside_a_window_is_seen_in_it)
 	sbx_walked_add_stat(walked, 1, 0, "/work/f", &file);
 	sbx_walked_forget(walked, sbx_walked_key(walked));
 	ck_assert(sbx_walked_stat(walked, 1, "/work/f", &st)); /* the key of another does nothing */
-	sbx_walked_forget_all(walked);
+	sbx_walked_forget_stats(walked, 0);
 	ck_assert(!sbx_walked_stat(walked, 1, "/work/f", &st));
 	sbx_walked_destroy(walked);
 }
