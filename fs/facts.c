@@ -1,11 +1,21 @@
 /* facts.c: the engine's answers about single paths; see tree.h. */
 #include "tree.h"
 
-enum { FACTS_KEPT = 4096, RETRY_MS = 300 };
+enum {
+	FACTS_KEPT = 4096,
+	RETRY_MS = 300,
+	TRAIL_MS = 10000, /* who has not been there for so long may not go there again */
+	TRAIL_MAX = 16,
+};
 
 struct stat_job {
 	struct sbx_job job;
 	char *path;
+	size_t deeper; /* how many directories of the trail are asked for, too … */
+	char *deeper_paths[TRAIL_MAX];
+	int deeper_results[TRAIL_MAX];
+	struct sbx_stat deeper_stats[TRAIL_MAX];
+	bool often_new; /* most names that are asked for there are about to be made */
 	struct sbx_stat st;
 	int64_t when_ms, asked_s;
 };
@@ -97,17 +107,61 @@ void sbx_fact_set(struct sbx_view *view, const char *path, int result, const cha
 	}
 }
 
+/* All in one window, which shows each parent once. */
+static int stat_trail(struct stat_job *stat, struct sbx_error *err)
+{
+	struct sbx_plane *plane = stat->job.view->plane;
+	const char *paths[TRAIL_MAX + 1] = { stat->path };
+	struct sbx_stat stats[TRAIL_MAX + 1] = { 0 };
+	int results[TRAIL_MAX + 1];
+	struct sbx_error errors[TRAIL_MAX + 1] = { 0 };
+	for (size_t i = 0; i < stat->deeper; i++)
+		paths[i + 1] = stat->deeper_paths[i];
+	int rc = plane->ops->stat_many(
+		plane, paths, stat->deeper + 1, &stat->job.call, stats, results, errors, err);
+	if (!rc && results[0])
+		*err = errors[0];
+	stat->st = stats[0];
+	for (size_t i = 0; i < stat->deeper; i++) {
+		stat->deeper_stats[i] = stats[i + 1];
+		stat->deeper_results[i] = results[i + 1];
+	}
+	return rc ? rc : results[0];
+}
+
 static int run_stat(struct sbx_job *job, struct sbx_error *err)
 {
 	struct stat_job *stat = (struct stat_job *)job;
 	struct sbx_plane *plane = job->view->plane;
 	stat->asked_s = plane->ops->now_s(plane);
-	int rc = plane->ops->stat(plane, stat->path, &job->call, &stat->st, err);
+	if (stat->often_new && !stat->deeper && plane->ops->absent &&
+		plane->ops->absent(plane, stat->path, &job->call)) {
+		stat->when_ms = sbx_clock_ms();
+		return sbx_fail(err, ENOENT, "there is no \"%s\"", stat->path);
+	}
+	int rc = stat->deeper ? stat_trail(stat, err)
+			      : plane->ops->stat(plane, stat->path, &job->call, &stat->st, err);
 	stat->when_ms = sbx_clock_ms();
 	return rc;
 }
 
 static void start(struct sbx_view *view, struct sbx_fact *fact);
+
+static void keep_trail(struct stat_job *stat)
+{
+	struct sbx_view *view = stat->job.view;
+	for (size_t i = 0; i < stat->deeper; i++) {
+		/* One that was stated alone is waited for, or is the newer; what is refused is
+		 * asked for alone, and says why. */
+		const struct sbx_fact *other = find(view, stat->deeper_paths[i]);
+		if (!stat->job.result && !stat->deeper_results[i] &&
+			!(other && (other->job || other->when_ms > stat->when_ms)))
+			sbx_fact_set(view, stat->deeper_paths[i], stat->deeper_results[i], NULL,
+				&stat->deeper_stats[i], stat->when_ms, stat->asked_s);
+		sbx_stat_finish(&stat->deeper_stats[i]);
+		free(stat->deeper_paths[i]);
+	}
+}
 
 static void stat_done(struct sbx_job *job)
 {
@@ -116,6 +170,7 @@ static void stat_done(struct sbx_job *job)
 	struct sbx_fact *fact = find(view, stat->path);
 	int result = job->result;
 	fact->job = NULL; /* a fact with a job is never freed */
+	keep_trail(stat); /* before somebody goes on, and asks for it */
 	if (result == -ECANCELED && fact->waiters.first) {
 		/* Somebody came after the last one had left. */
 		start(view, fact);
@@ -132,6 +187,31 @@ static void stat_done(struct sbx_job *job)
 	sbx_job_free(job);
 }
 
+void sbx_trail_note(struct sbx_view *view, const char *directory)
+{
+	view->trail_ms = sbx_clock_ms();
+	if (view->trail && strcmp(view->trail, directory) == 0)
+		return;
+	free(view->trail);
+	view->trail = sbx_strdup(directory);
+}
+
+/* The trail's directories below the job's path. */
+static void follow_trail(struct stat_job *stat)
+{
+	const struct sbx_view *view = stat->job.view;
+	size_t length = strlen(stat->path);
+	const char *trail = view->trail;
+	if (!view->plane->ops->stat_many || !trail || sbx_clock_ms() - view->trail_ms > TRAIL_MS ||
+		strncmp(trail, stat->path, length) != 0 || trail[length] != '/')
+		return;
+	for (const char *end = trail + length; *end && stat->deeper < TRAIL_MAX;) {
+		const char *slash = strchr(end + 1, '/');
+		end = slash ? slash : trail + strlen(trail);
+		stat->deeper_paths[stat->deeper++] = sbx_strndup(trail, (size_t)(end - trail));
+	}
+}
+
 static void start(struct sbx_view *view, struct sbx_fact *fact)
 {
 	struct stat_job *stat =
@@ -139,6 +219,8 @@ static void start(struct sbx_view *view, struct sbx_fact *fact)
 	stat->job.run = run_stat;
 	stat->job.done = stat_done;
 	stat->path = sbx_strdup(fact->path);
+	stat->often_new = sbx_place_of(&view->sandbox, fact->path, NULL) == SBX_PLACE_IN;
+	follow_trail(stat);
 	fact->job = &stat->job;
 	view->fs->counters.stats++;
 	sbx_job_start(&stat->job);
@@ -162,6 +244,7 @@ void sbx_facts_drop(struct sbx_view *view, const char *path)
 
 void sbx_facts_free(struct sbx_view *view)
 {
+	free(steal(&view->trail));
 	struct sbx_fact *fact, *next;
 	HASH_ITER(hh, view->facts, fact, next)
 	free_fact(view, fact);

@@ -47,6 +47,12 @@ bool sbx_in_busy(struct sbx_fs *fs);
 
 /* The in dir itself, asked for by name in its parent; request->node is that parent. */
 void sbx_in_lookup_root(struct sbx_request *request, struct sbx_view *view);
+/* An upload to the path has landed: each directory above it was seen to be one. For a while that is
+ * as good as asking for them by name, each by a window of its own. */
+void sbx_in_passed(struct sbx_view *view, const char *path);
+/* Whether what the node is known to be still holds. */
+bool sbx_in_holds(const struct sbx_node *node);
+
 /* The node of a path at or below the in dir, by what the guest was found to have at when_ms
  * (sbx_clock_ms), asked for at asked_s (the engine's clock): the one there is if it still fits,
  * else a new one. NULL st: it has nothing there, and NULL is returned unless we have something

@@ -6,8 +6,9 @@
  */
 #include "in_file.h"
 
-/* A listing costs what a few names do, each of which may need a window of its own. */
-enum { FEW = 2, BURST_MS = 1000, BURST_HOLDS_MS = 5000, DIRECTORIES_KEPT = 64 };
+/* A listing costs what a few names do that are there, each of which may need a window of its own;
+ * one that is not there is asked for without. */
+enum { ENOUGH = 16, EACH_THERE = 7, BURST_MS = 1000, BURST_HOLDS_MS = 5000, DIRECTORIES_KEPT = 64 };
 
 struct name {
 	UT_hash_handle hh;
@@ -19,7 +20,7 @@ struct sbx_in_names {
 	struct sbx_snapshot *snapshot; /* NULL: not known */
 	struct name *changed;	       /* made or removed by us: not what the snapshot says */
 	int64_t created_ms;	       /* the last that was made */
-	unsigned asked;		       /* names, one by one … */
+	unsigned asked;		       /* names, one by one, more of those that were there … */
 	int64_t asked_ms;	       /* … since then */
 	UT_hash_handle hh;
 };
@@ -183,7 +184,14 @@ bool sbx_in_names_wanted(struct sbx_view *view, const char *directory)
 		names->asked = 0;
 		names->asked_ms = now_ms;
 	}
-	return ++names->asked > FEW;
+	return ++names->asked > ENOUGH;
+}
+
+void sbx_in_names_there(struct sbx_view *view, const char *directory)
+{
+	struct sbx_in_names *names = find(view, directory);
+	if (names)
+		names->asked += EACH_THERE;
 }
 
 void sbx_in_names_drop(struct sbx_view *view, const char *path)

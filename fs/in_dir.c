@@ -67,6 +67,7 @@ static void made(struct sbx_in_job *job)
 	if (job->job.result)
 		return;
 	sbx_in_names_note(view, job->path, NULL);
+	sbx_in_passed(view, job->path);
 	if (!find_made(view, job->path))
 		add_made(sbx_in_home(view), sbx_strdup(job->path));
 	(void)sbx_in_guest_node(view, job->path, &st, sbx_clock_ms(), 0); /* found by its path */

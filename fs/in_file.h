@@ -282,6 +282,8 @@ bool sbx_in_names_created(struct sbx_view *view, const char *path);
 void sbx_in_names_removed(struct sbx_view *view, const char *path);
 /* Counts a name of the directory that the engine must be asked for; true: it is worth a listing. */
 bool sbx_in_names_wanted(struct sbx_view *view, const char *directory);
+/* A name that was asked for there by itself is there. */
+void sbx_in_names_there(struct sbx_view *view, const char *directory);
 /* Something at or below the path was moved, made or removed otherwise than by writing. */
 void sbx_in_names_drop(struct sbx_view *view, const char *path);
 void sbx_in_names_free(struct sbx_in_view *home);

@@ -19,7 +19,7 @@ static bool answer_known(struct sbx_request *request, const char *path)
 		sbx_answer_entry(request, sbx_in_file_node(file));
 		return true;
 	}
-	if (node && sbx_tree_fresh(fs, node->verified_ms)) {
+	if (node && sbx_in_holds(node)) {
 		sbx_answer_entry(request, node);
 		return true;
 	}
@@ -62,6 +62,8 @@ static void asked(struct sbx_request *request, int result, const struct sbx_erro
 	struct sbx_view *view = request->node->view;
 	cleanup_free char *path = sbx_path_join(request->node->path, request->name);
 	const struct sbx_fact *fact = sbx_fact_fresh(view, path);
+	if (fact && !fact->result)
+		sbx_in_names_there(view, request->node->path);
 	if (!result && answer_known(request, path))
 		return;
 	if (result == -EHOSTDOWN)
@@ -92,6 +94,7 @@ void sbx_in_lookup(struct sbx_request *request)
 {
 	struct sbx_view *view = request->node->view;
 	cleanup_free char *path = sbx_path_join(request->node->path, request->name);
+	sbx_trail_note(view, request->node->path);
 	if (view->gone)
 		sbx_answer_error(request, ENOENT);
 	else if (answer_known(request, path))
@@ -105,7 +108,7 @@ void sbx_in_lookup(struct sbx_request *request)
 struct sbx_node *sbx_in_root_node(struct sbx_view *view)
 {
 	struct sbx_node *node = sbx_node_find(view->fs, view, view->sandbox.in_dir);
-	return node && sbx_tree_fresh(view->fs, node->verified_ms) ? node : NULL;
+	return node && sbx_in_holds(node) ? node : NULL;
 }
 
 /* An in dir that the guest does not have yet is shown: the first upload makes it. */

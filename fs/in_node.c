@@ -6,6 +6,9 @@
 
 #include "attr.h"
 
+/* A directory's time and mode are at most so old, however many uploads go through it. */
+enum { PASSED_HOLDS_MS = 5000 };
+
 struct sbx_node *sbx_in_node_create(
 	struct sbx_view *view, enum sbx_node_kind kind, const char *path, const struct sbx_stat *st)
 {
@@ -96,4 +99,23 @@ struct sbx_node *sbx_in_guest_node(struct sbx_view *view, const char *path,
 		node->asked_s = asked_s;
 	node->verified_ms = when_ms;
 	return node;
+}
+
+void sbx_in_passed(struct sbx_view *view, const char *path)
+{
+	cleanup_free char *above = sbx_strdup(path);
+	for (char *slash = strrchr(above, '/'); slash; slash = strrchr(above, '/')) {
+		*slash = '\0';
+		struct sbx_node *node = sbx_node_find(view->fs, view, above);
+		if (node && (node->kind == SBX_NODE_IN_DIR || node->kind == SBX_NODE_IN_ROOT))
+			node->passed_ms = sbx_clock_ms();
+	}
+}
+
+bool sbx_in_holds(const struct sbx_node *node)
+{
+	const struct sbx_fs *fs = node->view->fs;
+	return sbx_tree_fresh(fs, node->verified_ms) ||
+	       (sbx_tree_fresh(fs, node->passed_ms) && node->verified_ms &&
+		       sbx_clock_ms() - node->verified_ms < PASSED_HOLDS_MS);
 }

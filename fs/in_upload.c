@@ -140,6 +140,7 @@ void sbx_in_sent(
 		sbx_error_clear(&file->failure);
 		if (file->node)
 			file->node->verified_ms = now_ms;
+		sbx_in_passed(view, file->path);
 		sbx_view_changed(view, file->path);
 	} else {
 		in->failures++;

@@ -122,6 +122,8 @@ static void glanced(struct sbx_request *request, int result, const struct sbx_er
 static void lookup_guest(struct sbx_request *request)
 {
 	struct sbx_view *view = request->node->view;
+	if (request->node->kind == SBX_NODE_OUTPUT_DIR)
+		sbx_trail_note(view, request->node->path);
 	if (answer_known(request))
 		return;
 	if (is_probe(request->name)) {

@@ -36,6 +36,9 @@ void sbx_fact_set(struct sbx_view *view, const char *path, int result, const cha
 /* Parks until the path has been asked for; resume's result is 0 when a fact came of it. */
 void sbx_fact_wait(
 	struct sbx_request *request, struct sbx_view *view, const char *path, sbx_resume_fn resume);
+/* A name is asked for in the directory. What the kernel checks one by one on its way there, each by
+ * a window of its own, is asked for at once when the first of it is asked for again. */
+void sbx_trail_note(struct sbx_view *view, const char *directory);
 void sbx_facts_drop(struct sbx_view *view, const char *path);
 void sbx_facts_free(struct sbx_view *view);
 

@@ -34,6 +34,8 @@ struct sbx_view {
 	struct sbx_queue queue;	    /* guarded by the workers' lock */
 	struct sbx_node *by_path;
 	struct sbx_fact *facts;		    /* stats, by path */
+	char *trail;			    /* the directory that a name was last asked for in … */
+	int64_t trail_ms;		    /* … then */
 	struct sbx_directory *directories;  /* listings, by path */
 	struct sbx_transfer *transfers;	    /* the newest of each path */
 	struct sbx_refused *refused;	    /* by path */

@@ -52,6 +52,7 @@ static void destroy(struct sbx_plane *base)
 
 static const struct sbx_plane_ops archive_ops = {
 	.stat = sbx_plane_stat,
+	.absent = sbx_plane_absent,
 	.stat_many = sbx_plane_stat_many,
 	.list = sbx_plane_list,
 	.glance = sbx_plane_glance,
