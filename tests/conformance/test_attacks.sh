@@ -35,7 +35,7 @@ unguarded() {
 	local tally attempts=0 leaked=0 round=20000 until=$((SECONDS + PREMISE))
 	case $2 in put | replace) round=40 ;; esac
 	while [ "$leaked" = 0 ] && [ $SECONDS -lt $until ]; do
-		tally=$(race "$2" "$3" "$4" $round never $((until - SECONDS))) || fail "$1: the premise did not end"
+		tally=$(race "$2" "$3" "$4" $round never $((until - SECONDS))) || fail "$1: the premise did not end: $(tail -n 1 "$SBXFS_TEST_DIR/race.err")"
 		attempts=$((attempts + $(count_of attempts "$tally")))
 		leaked=$(leaks_of "$2" "$tally")
 	done
