@@ -595,6 +595,31 @@ test_many_new_files_ask_the_engine_little() {
 	[ $heads -le 200 ] || fail "$heads questions about 400 names"
 }
 
+# What the kernel checks again one by one on its way down is asked for in one window, and a name that is not there in none.
+test_a_way_down_is_one_window() {
+	start
+	h mkdir -p "$IN/d/e/f"
+	echo x >"$IN/d/e/f/g"
+	ls "$IN/d/e/f/g" >/dev/null
+	local pauses heads
+	for name in no g; do
+		sleep 2.5
+		pauses=$(stats .engine.pauses) heads=$(stats .engine.archive_heads)
+		ls "$IN/d/e/f/$name" >/dev/null 2>&1 || true
+		pauses=$(($(stats .engine.pauses) - pauses)) heads=$(($(stats .engine.archive_heads) - heads))
+		# Where a pause takes long one window does not hold for all of it.
+		case $name in no) [ "$pauses" -le $SLOW ] ;; *) [ "$pauses" -le $((SLOW + 1)) ] ;; esac || fail "$pauses windows for $name"
+		[ "$heads" -le 9 ] || fail "$heads questions for $name"
+	done
+	# A directory that the guest swaps meanwhile is found out as before.
+	in_guest a sh -c 'cd /work/in/d && mv e kept && ln -s kept e'
+	sleep 1.5
+	expect_errno ELOOP read "$IN/d/e"
+	! ls "$IN/d/e/f/g" 2>/dev/null || fail 'a link was followed'
+	! echo y >"$IN/d/e/f/h" 2>/dev/null || fail 'a link was followed to write'
+	guest_lacks a d/kept/f/h
+}
+
 test_a_directory_that_the_guest_made_first() {
 	start
 	ls "$IN" >/dev/null
