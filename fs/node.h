@@ -42,7 +42,7 @@ struct sbx_node {
 	struct sbx_stat st; /* link_target is NULL */
 	uint64_t ino;
 	int64_t verified_ms; /* when the engine last confirmed this version; 0: never */
-	int64_t passed_ms; /* a directory under in/: when an upload last went through it */
+	int64_t passed_ms;   /* a directory under in/: when an upload last went through it */
 	int64_t asked_s;     /* the engine's clock when it was asked for what gave its time */
 	bool served;	     /* bytes of it were handed out: its pages may be in the cache */
 	uint64_t lookups;    /* what the kernel holds */

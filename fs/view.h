@@ -33,12 +33,12 @@ struct sbx_view {
 	struct sbx_audit audit;	    /* has its own lock */
 	struct sbx_queue queue;	    /* guarded by the workers' lock */
 	struct sbx_node *by_path;
-	struct sbx_fact *facts;		    /* stats, by path */
-	char *trail;			    /* the directory that a name was last asked for in … */
-	int64_t trail_ms;		    /* … then */
-	struct sbx_directory *directories;  /* listings, by path */
-	struct sbx_transfer *transfers;	    /* the newest of each path */
-	struct sbx_refused *refused;	    /* by path */
+	struct sbx_fact *facts;		   /* stats, by path */
+	char *trail;			   /* the directory that a name was last asked for in … */
+	int64_t trail_ms;		   /* … then */
+	struct sbx_directory *directories; /* listings, by path */
+	struct sbx_transfer *transfers;	   /* the newest of each path */
+	struct sbx_refused *refused;	   /* by path */
 	struct sbx_waiters outputs_waiters; /* for all outputs to be asked for */
 	struct sbx_job *outputs_job;
 	void *in;		/* of fs/in_*.c; set by sbx_in_view_added */

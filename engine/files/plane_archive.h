@@ -40,7 +40,7 @@ struct sbx_plane_archive {
 	struct sbx_walked *walked;
 	struct sbx_image_names *image_names;
 	_Atomic int64_t changes_dear_ms; /* when the list of changes took long; 0: never */
-	atomic_bool touch_cuts; /* the guest's touch is known to take whole seconds only */
+	atomic_bool touch_cuts;		 /* the guest's touch is known to take whole seconds only */
 };
 
 static inline struct sbx_plane_archive *sbx_plane_archive_of(struct sbx_plane *plane)
