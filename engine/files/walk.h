@@ -16,6 +16,7 @@ struct sbx_walk {
 	uint64_t key;	/* names what may be remembered from this walk */
 	bool remembers; /* whole stats, too: nothing runs, and the walk is not there to write */
 	const char *op; /* for the audit: "stat", "read", "list", "put" */
+	bool quiet;	/* not for the audit: what is refused is asked for again */
 };
 
 /* What to do inside one window: may be called twice, the second time after the first window did not

@@ -402,6 +402,14 @@ int sbx_window_leave(struct sbx_windows *windows, const struct sbx_window_ticket
 	return result;
 }
 
+bool sbx_windows_joinable(struct sbx_windows *windows)
+{
+	(void)pthread_mutex_lock(&windows->mutex);
+	bool open = joinable(windows);
+	(void)pthread_mutex_unlock(&windows->mutex);
+	return open;
+}
+
 void sbx_windows_rest(struct sbx_windows *windows)
 {
 	(void)pthread_mutex_lock(&windows->mutex);

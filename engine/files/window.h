@@ -58,6 +58,8 @@ bool sbx_window_holds(struct sbx_windows *windows, const struct sbx_window_ticke
 /* Inside: as leave confirms, for before something is done that cannot be taken back. */
 int sbx_window_check(struct sbx_windows *windows, const struct sbx_window_ticket *ticket,
 	const struct sbx_call *call, struct sbx_error *err);
+/* Whether who enters now finds one open. */
+bool sbx_windows_joinable(struct sbx_windows *windows);
 /* Closes now if nobody is inside; refuses to open until resumed by the next enter. Cancels nothing
  * by itself. */
 void sbx_windows_rest(struct sbx_windows *windows);

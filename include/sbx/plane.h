@@ -126,9 +126,9 @@ struct sbx_plane_ops {
 	 * EIO. A link at the end is described. */
 	int (*stat)(struct sbx_plane *plane, const char *path, const struct sbx_call *call,
 		struct sbx_stat *out, struct sbx_error *err);
-	/* true: the engine says that nothing is there, asked once, in no window and without a walk.
-	 * false says nothing. Nothing is taken from the answer but that, and whoever swaps a
-	 * directory for a link meanwhile hides what it could as well remove. May be NULL. */
+	/* true: a walk in no window ended at a name that is not there. false says nothing. No more
+	 * is taken from it, and whoever swaps a directory for a link meanwhile hides what it could
+	 * as well remove. May be NULL. */
 	bool (*absent)(struct sbx_plane *plane, const char *path, const struct sbx_call *call);
 	/* Many at once in as few windows as possible; results[i] is 0 or -errno, errors[i] (may be
 	 * NULL) its error. Returns 0 unless no path could be asked for at all. */
