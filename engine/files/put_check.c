@@ -149,6 +149,22 @@ static int look_at_leaf(struct sbx_walk *walk, struct sbx_put_plan *plan, struct
 	return 0;
 }
 
+/* Whether what is above the item is still to be asked for: not below what is missing, nor in a
+ * directory that an item before it was in. */
+static bool parents_unknown(const struct sbx_put_plan *plan, const char *item_path)
+{
+	cleanup_free char *path = sbx_strdup(item_path);
+	bool first = true;
+	for (char *slash = strrchr(path, '/'); slash; slash = strrchr(path, '/')) {
+		*slash = '\0';
+		enum sbx_put_found found = sbx_put_directory(plan, path);
+		if (found != SBX_PUT_UNKNOWN)
+			return found == SBX_PUT_THERE && !first;
+		first = false;
+	}
+	return true;
+}
+
 int sbx_put_look(struct sbx_walk *walk, struct sbx_put_plan *plan, struct sbx_put_item *item,
 	const struct sbx_put_seen *seen, const struct sbx_call *call, struct sbx_error *err)
 {
@@ -161,7 +177,8 @@ int sbx_put_look(struct sbx_walk *walk, struct sbx_put_plan *plan, struct sbx_pu
 	if (result != 0)
 		return result;
 	struct sbx_put_seen absent = { .known = true };
-	if (!seen->known && sbx_walk_by_changes(walk, whole, call))
+	if (!seen->known && parents_unknown(plan, item->path) &&
+		sbx_walk_by_changes(walk, whole, call))
 		seen = &absent;
 	result = look_at_parents(walk, plan, item->path, call, err);
 	if (result < 0)

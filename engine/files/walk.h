@@ -16,6 +16,7 @@ struct sbx_walk {
 	uint64_t key;	/* names what may be remembered from this walk */
 	bool remembers; /* whole stats, too: nothing runs, and the walk is not there to write */
 	const char *op; /* for the audit: "stat", "read", "list", "put" */
+	unsigned lists; /* how many lists of changes it asked for (walk_changes.h) */
 	bool quiet;	/* not for the audit: what is refused is asked for again */
 };
 
