@@ -13,9 +13,9 @@ struct stat_job {
 	char *path;
 	size_t deeper; /* how many directories of the trail are asked for, too … */
 	char *deeper_paths[TRAIL_MAX];
-	int deeper_results[TRAIL_MAX];
 	struct sbx_stat deeper_stats[TRAIL_MAX];
-	bool often_new; /* most names that are asked for there are about to be made */
+	size_t deeper_known; /* of how many that was told */
+	bool often_new;	     /* most names that are asked for there are about to be made */
 	struct sbx_stat st;
 	int64_t when_ms, asked_s;
 };
@@ -107,26 +107,22 @@ void sbx_fact_set(struct sbx_view *view, const char *path, int result, const cha
 	}
 }
 
-/* All in one window, which shows each parent once. */
+/* One after another in one window, which shows each parent once; below what is no directory there
+ * is nothing to ask for. */
 static int stat_trail(struct stat_job *stat, struct sbx_error *err)
 {
 	struct sbx_plane *plane = stat->job.view->plane;
-	const char *paths[TRAIL_MAX + 1] = { stat->path };
-	struct sbx_stat stats[TRAIL_MAX + 1] = { 0 };
-	int results[TRAIL_MAX + 1];
-	struct sbx_error errors[TRAIL_MAX + 1] = { 0 };
-	for (size_t i = 0; i < stat->deeper; i++)
-		paths[i + 1] = stat->deeper_paths[i];
-	int rc = plane->ops->stat_many(
-		plane, paths, stat->deeper + 1, &stat->job.call, stats, results, errors, err);
-	if (!rc && results[0])
-		*err = errors[0];
-	stat->st = stats[0];
-	for (size_t i = 0; i < stat->deeper; i++) {
-		stat->deeper_stats[i] = stats[i + 1];
-		stat->deeper_results[i] = results[i + 1];
+	int rc = plane->ops->stat(plane, stat->path, &stat->job.call, &stat->st, err);
+	bool directory = !rc && stat->st.type == SBX_TYPE_DIR;
+	while (directory && stat->deeper_known < stat->deeper) {
+		struct sbx_error ignored = SBX_ERROR_INIT; /* who asks for it is told */
+		struct sbx_stat *st = &stat->deeper_stats[stat->deeper_known];
+		directory = plane->ops->stat(plane, stat->deeper_paths[stat->deeper_known],
+				    &stat->job.call, st, &ignored) == 0;
+		stat->deeper_known += directory;
+		directory = directory && st->type == SBX_TYPE_DIR;
 	}
-	return rc ? rc : results[0];
+	return rc;
 }
 
 static int run_stat(struct sbx_job *job, struct sbx_error *err)
@@ -151,13 +147,12 @@ static void keep_trail(struct stat_job *stat)
 {
 	struct sbx_view *view = stat->job.view;
 	for (size_t i = 0; i < stat->deeper; i++) {
-		/* One that was stated alone is waited for, or is the newer; what is refused is
-		 * asked for alone, and says why. */
+		/* One that is asked for alone is waited for, or was told later. */
 		const struct sbx_fact *other = find(view, stat->deeper_paths[i]);
-		if (!stat->job.result && !stat->deeper_results[i] &&
+		if (i < stat->deeper_known &&
 			!(other && (other->job || other->when_ms > stat->when_ms)))
-			sbx_fact_set(view, stat->deeper_paths[i], stat->deeper_results[i], NULL,
-				&stat->deeper_stats[i], stat->when_ms, stat->asked_s);
+			sbx_fact_set(view, stat->deeper_paths[i], 0, NULL, &stat->deeper_stats[i],
+				stat->when_ms, stat->asked_s);
 		sbx_stat_finish(&stat->deeper_stats[i]);
 		free(stat->deeper_paths[i]);
 	}
@@ -169,8 +164,8 @@ static void stat_done(struct sbx_job *job)
 	struct sbx_view *view = job->view;
 	struct sbx_fact *fact = find(view, stat->path);
 	int result = job->result;
-	fact->job = NULL; /* a fact with a job is never freed */
 	keep_trail(stat); /* before somebody goes on, and asks for it */
+	fact->job = NULL; /* one with a job is never freed */
 	if (result == -ECANCELED && fact->waiters.first) {
 		/* Somebody came after the last one had left. */
 		start(view, fact);
@@ -202,7 +197,7 @@ static void follow_trail(struct stat_job *stat)
 	const struct sbx_view *view = stat->job.view;
 	size_t length = strlen(stat->path);
 	const char *trail = view->trail;
-	if (!view->plane->ops->stat_many || !trail || sbx_clock_ms() - view->trail_ms > TRAIL_MS ||
+	if (!trail || sbx_clock_ms() - view->trail_ms > TRAIL_MS ||
 		strncmp(trail, stat->path, length) != 0 || trail[length] != '/')
 		return;
 	for (const char *end = trail + length; *end && stat->deeper < TRAIL_MAX;) {
@@ -240,6 +235,14 @@ void sbx_facts_drop(struct sbx_view *view, const char *path)
 	struct sbx_fact *fact = find(view, path);
 	if (fact)
 		fact->when_ms = 0;
+}
+
+void sbx_facts_drop_below(struct sbx_view *view, const char *directory)
+{
+	size_t length = strlen(directory);
+	for (struct sbx_fact *fact = view->facts; fact; fact = fact->hh.next)
+		if (strncmp(fact->path, directory, length) == 0 && fact->path[length] == '/')
+			fact->when_ms = 0;
 }
 
 void sbx_facts_free(struct sbx_view *view)

@@ -188,6 +188,7 @@ static void removed(struct sbx_in_job *job)
 	if (job->job.result)
 		return;
 	sbx_in_names_drop(view, job->path);
+	sbx_facts_drop_below(view, job->path);
 	sbx_in_made_move(sbx_in_home(view), job->path, NULL);
 	if (node)
 		sbx_node_detach(view->fs, node);

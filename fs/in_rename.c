@@ -127,6 +127,8 @@ static void rename_here(struct sbx_view *view, const char *from, const char *to)
 	sbx_in_made_move(sbx_in_home(view), from, to);
 	sbx_in_names_drop(view, from);
 	sbx_in_names_drop(view, to);
+	sbx_facts_drop_below(view, from);
+	sbx_facts_drop_below(view, to);
 	sbx_view_changed(view, from);
 	sbx_view_changed(view, to);
 }

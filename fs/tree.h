@@ -40,6 +40,8 @@ void sbx_fact_wait(
  * a window of its own, is asked for at once when the first of it is asked for again. */
 void sbx_trail_note(struct sbx_view *view, const char *directory);
 void sbx_facts_drop(struct sbx_view *view, const char *path);
+/* It was moved or removed with all that was in it. */
+void sbx_facts_drop_below(struct sbx_view *view, const char *directory);
 void sbx_facts_free(struct sbx_view *view);
 
 /* How long a listing says what is not there to those who ask for it again and again. */

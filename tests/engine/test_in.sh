@@ -620,6 +620,18 @@ test_a_way_down_is_one_window() {
 	guest_lacks a d/kept/f/h
 }
 
+# What was looked up below a directory is not there any more when it has gone, and is not in the next of its name.
+test_nothing_is_remembered_below_a_renamed_directory() {
+	start -o entry_timeout=20
+	in_guest a sh -c 'mkdir -p /work/in/g/h && echo x >/work/in/g/h/x'
+	cat "$IN/g/h/x" >/dev/null
+	h mv "$IN/g" "$IN/k"
+	h mkdir "$IN/g"
+	expect_errno ENOENT stat "$IN/g/h/x"
+	expect_errno ok mkdir "$IN/g/h"
+	same 'moved along' "$(cat "$IN/k/h/x")" x
+}
+
 test_a_directory_that_the_guest_made_first() {
 	start
 	ls "$IN" >/dev/null
