@@ -6,8 +6,9 @@
 
 #include "attr.h"
 
-/* A directory's time and mode are at most so old, however many uploads go through it. */
-enum { PASSED_HOLDS_MS = 5000 };
+/* A directory's time and mode are at most so many times older than a name may be, however many
+ * uploads go through it. */
+enum { PASSED_HOLDS = 5 };
 
 struct sbx_node *sbx_in_node_create(
 	struct sbx_view *view, enum sbx_node_kind kind, const char *path, const struct sbx_stat *st)
@@ -117,5 +118,6 @@ bool sbx_in_holds(const struct sbx_node *node)
 	const struct sbx_fs *fs = node->view->fs;
 	return sbx_tree_fresh(fs, node->verified_ms) ||
 	       (sbx_tree_fresh(fs, node->passed_ms) && node->verified_ms &&
-		       sbx_clock_ms() - node->verified_ms < PASSED_HOLDS_MS);
+		       sbx_clock_ms() - node->verified_ms <
+			       PASSED_HOLDS * fs->options->entry_timeout_ms);
 }
