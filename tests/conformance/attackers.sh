@@ -16,6 +16,10 @@ attacker_as() {
 	sleep 0.3
 	kill -0 $! 2>/dev/null || fail "the attacker does not run"
 }
+# no_leak WHAT COUNT: what has leaked once has leaked; no second try makes it good.
+no_leak() {
+	[ "$2" = 0 ] || { : >"$SBXFS_TEST_DIR/for-good" && fail "$1: $2"; }
+}
 count_of() { sed -n "s/.*$1=\([0-9]*\).*/\1/p" <<<"$2"; }
 
 # How often the guest's counter moved (guest_attack counter /tmp/count), as the host sees it: nothing of ours is in between.

@@ -4,8 +4,8 @@
 #
 # It always ends: a test has SBXFS_TEST_SECONDS (120), the suite SBXFS_SUITE_SECONDS (900), and what a test leaves is
 # removed here, by bounded calls, whatever became of it. ONLY=REGEX selects tests, SBXFS_TEST_TRIES=2 tries a failed one
-# again, SBXFS names the binary, SBXFS_KEEP=1 keeps the scratch directories, SBXFS_PRINT=REGEX shows lines of passed tests,
-# SBXFS_TEST_GENTLE=1 lets a test's processes end by SIGTERM first.
+# again, unless it left a file `for-good`, SBXFS names the binary, SBXFS_KEEP=1 keeps the scratch directories,
+# SBXFS_PRINT=REGEX shows lines of passed tests, SBXFS_TEST_GENTLE=1 lets a test's processes end by SIGTERM first.
 set -uo pipefail
 
 engine=${1:?usage: suite.sh ENGINE [FILE...]}
@@ -98,11 +98,11 @@ for file in "$@"; do
 		fi
 		began=$SECONDS note=''
 		for try in $(seq 1 "${SBXFS_TEST_TRIES:-1}"); do
-			[ "$try" = 1 ] || { echo "  $test failed ($(head -n 1 "$current/why" | cut -c1-200)), second try"; note=', second try'; }
+			[ "$try" = 1 ] || { echo "  $test failed ($(head -n 1 "$current/why" | cut -c1-200)), try $try"; note=", try $try"; }
 			run_once "$file" "$test" "$scratch/$test.$try"
 			status=$?
 			case $status in 0 | 77) break ;; esac
-			[ "$SECONDS" -lt "$deadline" ] || break
+			[ "$SECONDS" -lt "$deadline" ] && [ ! -e "$current/for-good" ] || break
 		done
 		why=$(head -n 1 "$current/why" 2>/dev/null | tr -d '\r' | cut -c1-300)
 		case $status in
