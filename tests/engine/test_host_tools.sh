@@ -90,7 +90,7 @@ test_git_clone_and_commit() {
 	git -C repo add -A
 	git -C repo commit -qm first
 	git -C repo repack -adq
-	timeout -k 2 100 git clone -q repo "$IN/clone" </dev/null
+	timeout -k 2 $((90 * SLOW)) git clone -q repo "$IN/clone" </dev/null
 	synced
 	h git -C "$IN/clone" fsck --no-progress
 	same status "$(h git -C "$IN/clone" status --porcelain)" ''
