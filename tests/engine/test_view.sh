@@ -187,7 +187,7 @@ test_a_thousand_files() {
 	local began
 	began=$(now_ms)
 	same count "$(ls -l "$(box a)/out/d" | awk '/^-/ && $NF ~ /^f[0-9]+$/' | wc -l)" 1000
-	within 8000 $began 'ls -l of 1000 files'
+	within 20000 $began 'ls -l of 1000 files'
 	local heads
 	heads=$(stats .engine.archive_heads)
 	[ "$heads" -lt 100 ] || fail "$heads stats for a thousand files: the attributes did not come with the listing"
