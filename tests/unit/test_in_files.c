@@ -103,7 +103,7 @@ END_TEST
 static void have_it_listed(uint64_t parent)
 {
 	for (int i = 0; i <= 16; i++) {
-		char name[8];
+		char name[16];
 		(void)snprintf(name, sizeof(name), "no%d", i);
 		ck_assert(!was_done("list"));
 		ck_assert(!is_there(parent, name));
