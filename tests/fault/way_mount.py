@@ -74,6 +74,13 @@ def begin_late(made, engine, mount):
         time.sleep(0.02)
 
 
+def swap_by_guest(path, engine):
+    """A guest that is frozen swaps nothing: what was seen in a window is believed in it."""
+    while engine.state()["paused"]:
+        time.sleep(0.01)
+    engine.ask("swap?path=" + path)
+
+
 def turns(made, engine, mount, deadline_ms):
     """Both operations: a text of what was wrong, or the two results."""
     results, wait, states = [], 4 * SLOW, None
@@ -81,7 +88,7 @@ def turns(made, engine, mount, deadline_ms):
         states = [states and states[1], engine.state()]
         why = checks.left_right(made, "some time", *states, may_land=made.op[0] == "put") if all(states) else ""
         states = states[1:]
-        swap = made.swap and turn == 0 and (lambda: engine.ask("swap?path=" + made.swap))
+        swap = made.swap and turn == 0 and (lambda: swap_by_guest(made.swap, engine))
         (result, seen), seconds = bounded(lambda: operate(mount.path, made.op, engine, wait, swap), (deadline_ms + LATE_MS) / 1000 + 1)
         results.append(result)
         states.append(engine.state())
