@@ -11,7 +11,8 @@
 int sbx_plane_guest_command(struct sbx_plane_archive *plane, const char *const *argv,
 	const char *what, const struct sbx_call *call, struct sbx_error *err);
 
-/* A walk without a window, and what is at its end; out is to be finished. op: for the audit. */
+/* A walk without a window, and what is at its end; out is to be finished. op: for the audit, or
+ * NULL. */
 int sbx_plane_look(struct sbx_plane_archive *plane, const char *op, const char *path,
 	const struct sbx_call *call, struct sbx_stat *out, struct sbx_error *err);
 

@@ -4,8 +4,8 @@
  */
 #include "../base/alloc.h"
 #include "guest_path.h"
+#include "plane_command.h"
 #include "walk.h"
-#include "walked.h"
 
 #include <errno.h>
 #include <string.h>
@@ -130,13 +130,9 @@ bool sbx_plane_absent(struct sbx_plane *base, const char *path, const struct sbx
 	if (!*path || sbx_guest_path_check(path, false, &ignored) < 0 ||
 		sbx_windows_joinable(plane->windows))
 		return false;
-	struct sbx_walk walk = {
-		.plane = plane, .op = "stat", .key = sbx_walked_key(plane->walked), .quiet = true
-	};
 	sbx_lane_stat_enter(plane);
-	int result = sbx_walk_stat(&walk, path, call, &st, &ignored);
+	int result = sbx_plane_look(plane, NULL, path, call, &st, &ignored);
 	sbx_lane_stat_leave(plane);
-	sbx_walked_forget(plane->walked, walk.key);
 	if (!result)
 		sbx_stat_finish(&st);
 	return result == -ENOENT && ignored.kind == SBX_KIND_ABSENT;

@@ -57,7 +57,7 @@ static void audit(
 	const struct sbx_walk *walk, const char *path, const char *component, const char *what)
 {
 	const struct sbx_plane_host *host = walk->plane->host;
-	if (!walk->quiet && host && host->audit)
+	if (walk->op && host && host->audit)
 		host->audit(host->data, walk->op, path, component, what);
 }
 

@@ -15,9 +15,9 @@ struct sbx_walk {
 	struct sbx_window_ticket ticket;
 	uint64_t key;	/* names what may be remembered from this walk */
 	bool remembers; /* whole stats, too: nothing runs, and the walk is not there to write */
-	const char *op; /* for the audit: "stat", "read", "list", "put" */
+	const char *op; /* for the audit: "stat", "read", "list", "put"; NULL: not for it, what is
+			   refused is asked for again */
 	unsigned lists; /* how many lists of changes it asked for (walk_changes.h) */
-	bool quiet;	/* not for the audit: what is refused is asked for again */
 };
 
 /* What to do inside one window: may be called twice, the second time after the first window did not

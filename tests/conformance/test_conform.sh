@@ -55,10 +55,10 @@ test_conform_cleans_up_when_signalled() {
 	local pid
 	"$SBXFS" conform --image sbxfs-test:latest </dev/null >rows 2>&1 &
 	pid=$!
-	here() { d ps -aq --filter "name=sbxfs-conform-.*-$pid-"; }
+	echo $pid >pid
 	wait_for 60 grep -q '^pass .*mount' rows
-	[ -n "$(here)" ] || fail 'no sandbox of the probes was seen'
+	[ -n "$(left)" ] || fail 'no sandbox of the probes was seen'
 	kill -TERM $pid
 	wait_for 20 bash -c '! kill -0 $1 2>/dev/null' sh $pid
-	same 'what it leaves behind' "$(here)" ''
+	same 'what it leaves behind' "$(left)" ''
 }

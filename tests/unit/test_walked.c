@@ -81,5 +81,23 @@ START_TEST(a_write_outside_a_window_is_seen_in_it)
 }
 END_TEST
 
-UNIT_MAIN("walked", is_known_in_the_same_window, is_not_known_in_another, a_link_is_not_remembered,
+/* An upload in the window itself: times and sizes are new, a directory is one still. */
+START_TEST(a_write_leaves_its_own_windows_directories)
+{
+	struct sbx_walked *walked = sbx_walked_create();
+	struct sbx_stat st;
+	sbx_walked_add_stat(walked, 1, 0, "/work/d", &directory);
+	sbx_walked_add_stat(walked, 1, 0, "/work/f", &file);
+	sbx_walked_forget_stats(walked, 1);
+	ck_assert(sbx_walked_has(walked, 1, "/work/d"));
+	ck_assert(!sbx_walked_stat(walked, 1, "/work/d", &st));
+	ck_assert(!sbx_walked_stat(walked, 1, "/work/f", &st));
+	sbx_walked_forget_stats(walked, 2);
+	ck_assert(!sbx_walked_has(walked, 1, "/work/d"));
+	sbx_walked_destroy(walked);
+}
+END_TEST
+
+UNIT_MAIN("walked", a_write_leaves_its_own_windows_directories, is_known_in_the_same_window,
+	is_not_known_in_another, a_link_is_not_remembered,
 	an_answer_from_before_a_write_is_not_remembered, a_write_outside_a_window_is_seen_in_it)
