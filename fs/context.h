@@ -7,7 +7,6 @@
 #ifndef SBX_FS_CONTEXT_H
 #define SBX_FS_CONTEXT_H
 
-#define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 
 #include "fs.h"
@@ -30,7 +29,7 @@
 
 struct sbx_fs_counters {
 	uint64_t lookups, opens, reads, bytes_read, listings, stats, transfers, cancelled;
-	uint64_t spool_hits, interrupted, timed_out, stale_opens;
+	uint64_t spool_hits, interrupted, timed_out, stale_opens, passed_through;
 };
 
 struct sbx_fs {
@@ -56,6 +55,7 @@ struct sbx_fs {
 	int64_t started_ms;		    /* by the clock that nobody sets */
 	char *read_buffer;		    /* for answers from a file; NULL before the first */
 	bool splices;			    /* the kernel takes answers from a descriptor */
+	bool passes;			    /* and reads from one past us (passthrough.h) */
 	bool leaving; /* the kernel asks no more: open files are not closed by their users */
 	bool engine_up;
 	char *engine_trouble; /* why it does not answer; NULL while it does */

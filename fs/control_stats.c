@@ -47,6 +47,7 @@ static void add_requests(cJSON *json, const struct sbx_fs *fs)
 	sbx_json_add_int(requests, "lookups", (int64_t)counters->lookups);
 	sbx_json_add_int(requests, "opens", (int64_t)counters->opens);
 	sbx_json_add_int(requests, "stale_opens", (int64_t)counters->stale_opens);
+	sbx_json_add_int(requests, "passed_through", (int64_t)counters->passed_through);
 	sbx_json_add_int(requests, "reads", (int64_t)counters->reads);
 	sbx_json_add_int(requests, "bytes_read", (int64_t)counters->bytes_read);
 	sbx_json_add_int(requests, "interrupted", (int64_t)counters->interrupted);

@@ -2,6 +2,7 @@
 #include "context.h"
 #include "attr.h"
 #include "in.h"
+#include "passthrough.h"
 #include "tree.h"
 
 void sbx_nodes_init(struct sbx_fs *fs)
@@ -164,6 +165,7 @@ static void free_handle(struct sbx_fs *fs, struct sbx_handle *handle)
 	if (sbx_node_is_in(handle->node))
 		sbx_in_handle_free(fs, handle);
 	if (handle->spool) {
+		sbx_passthrough_close(fs, handle);
 		handle->node->spools--;
 		sbx_spool_unref(fs->spools, handle->spool);
 	}

@@ -48,9 +48,12 @@ struct sbx_node {
 	uint64_t lookups;    /* what the kernel holds */
 	unsigned pins;	     /* handles and requests of ours */
 	unsigned spools;     /* handles that read one */
-	bool overwritten;    /* since those were opened: what they would read is of the past */
-	bool current;	     /* the one that its path finds */
-	void *in;	     /* of the in kinds; freed by sbx_in_node_free */
+	unsigned passing; /* and those of them that the kernel reads itself (passthrough.h) … */
+	int backing;	  /* … by this number; 0: none */
+	struct sbx_spool *passed; /* … from this spool, which they hold */
+	bool overwritten;	  /* since those were opened: what they would read is of the past */
+	bool current;		  /* the one that its path finds */
+	void *in;		  /* of the in kinds; freed by sbx_in_node_free */
 	UT_hash_handle hh;
 	UT_hash_handle hh_path;
 };
@@ -98,6 +101,7 @@ struct sbx_handle {
 	struct sbx_snapshot *snapshot; /* of a directory; referenced */
 	char *text;		       /* of a control file, made at open */
 	size_t text_size;
+	bool passing;  /* the kernel reads the spool itself */
 	void *in;      /* of the in kinds; freed by sbx_in_handle_free */
 	unsigned pins; /* requests in progress; release waits for them */
 	bool released;

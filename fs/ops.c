@@ -8,6 +8,7 @@
 #include "ops.h"
 
 #include "in.h"
+#include "passthrough.h"
 
 #include <sys/statvfs.h>
 
@@ -311,17 +312,42 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 	sbx_answer_statfs(request, &st);
 }
 
+/* Whether the kernel can do it, and does it from now on. */
+static bool want(struct fuse_conn_info *conn, unsigned flag)
+{
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
+	return fuse_set_feature_flag(conn, flag);
+#else
+	conn->want |= conn->capable & flag;
+	return conn->want & flag;
+#endif
+}
+
+static void refuse(struct fuse_conn_info *conn, unsigned flag)
+{
+#if FUSE_VERSION >= FUSE_MAKE_VERSION(3, 17)
+	fuse_unset_feature_flag(conn, flag);
+#else
+	conn->want &= ~flag;
+#endif
+}
+
 static void op_init(void *data, struct fuse_conn_info *conn)
 {
 	struct sbx_fs *fs = data;
-	/* A read that is waited for can then be interrupted, whatever the page cache holds. */
-	conn->want &=
-		~(unsigned)(FUSE_CAP_ASYNC_READ | FUSE_CAP_WRITEBACK_CACHE |
-			    FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_SPLICE_READ |
-			    FUSE_CAP_SPLICE_MOVE | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS);
-	conn->want |= conn->capable & (FUSE_CAP_READDIRPLUS | FUSE_CAP_ATOMIC_O_TRUNC |
-					      FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_SPLICE_WRITE);
-	fs->splices = conn->want & FUSE_CAP_SPLICE_WRITE;
+	static const unsigned wanted[] = { FUSE_CAP_READDIRPLUS, FUSE_CAP_ATOMIC_O_TRUNC,
+		FUSE_CAP_PARALLEL_DIROPS };
+	/* Without ASYNC_READ a read that is waited for can be interrupted, whatever the page cache
+	 * holds. */
+	static const unsigned refused[] = { FUSE_CAP_ASYNC_READ, FUSE_CAP_WRITEBACK_CACHE,
+		FUSE_CAP_READDIRPLUS_AUTO, FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_MOVE,
+		FUSE_CAP_POSIX_LOCKS, FUSE_CAP_FLOCK_LOCKS };
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		refuse(conn, refused[i]);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+		(void)want(conn, wanted[i]); /* slower without */
+	fs->splices = want(conn, FUSE_CAP_SPLICE_WRITE);
+	sbx_passthrough_init(fs, conn);
 	conn->max_background = 64;
 	conn->congestion_threshold = 48;
 	if (fs->serving)

@@ -8,6 +8,7 @@
 #include "ops.h"
 
 #include "control.h"
+#include "passthrough.h"
 #include "transfer.h"
 #include "tree.h"
 
@@ -44,9 +45,11 @@ static void opened(struct sbx_request *request, struct sbx_spool *spool)
 	struct sbx_handle *handle = sbx_handle_create(request->fs, request->node);
 	handle->spool = spool;
 	request->node->spools++;
-	request->node->served = true;
-	request->fi.keep_cache = 1; /* a version never changes */
 	request->fi.noflush = 1;
+	if (!sbx_passthrough_open(request, handle)) {
+		request->node->served = true;
+		request->fi.keep_cache = 1; /* a version never changes */
+	}
 	sbx_answer_open(request, handle);
 }
 

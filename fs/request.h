@@ -9,7 +9,6 @@
 #ifndef SBX_FS_REQUEST_H
 #define SBX_FS_REQUEST_H
 
-#define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 
 #include <sbx/error.h>

@@ -2,7 +2,6 @@
 #ifndef SBX_TESTS_FUSE_KERNEL_H
 #define SBX_TESTS_FUSE_KERNEL_H
 
-#define FUSE_USE_VERSION 312
 #include <fuse_lowlevel.h>
 
 #include <check.h>
