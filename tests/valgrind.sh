@@ -19,7 +19,7 @@ wrap=(valgrind --quiet --vgdb=no --leak-check=full --show-leak-kinds=definite --
 printf '#!/bin/sh\nexec %s "%s" "$@"\n' "${wrap[*]}" "$PWD/build/tools/sbxfs" >"$logs.sbxfs"
 chmod +x "$logs.sbxfs"
 
-meson test -C build --suite unit --num-processes 2 --timeout-multiplier 30 --wrap "${wrap[*]}" >"$logs.unit" 2>&1
+CK_TIMEOUT_MULTIPLIER=5 meson test -C build --suite unit --num-processes 2 --timeout-multiplier 30 --wrap "${wrap[*]}" >"$logs.unit" 2>&1
 units=$?
 grep -E '^(Ok|Fail|Timeout):|FAIL|TIMEOUT' "$logs.unit"
 [ -z "$suites" ] || FAULT_WRAP="${wrap[*]}" SBXFS_TEST_SLOW=5 SBXFS_TEST_TRIES=2 tests/fault/run.sh ${VALGRIND_SCENARIOS:-} | grep -v ^ok | tee "$logs.fault"

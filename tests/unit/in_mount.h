@@ -33,12 +33,13 @@ struct row {
 	int32_t mtime_ns;
 };
 
-static pthread_mutex_t guest_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next five */
+static pthread_mutex_t guest_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the next six */
 static struct row guest[32];
 static const char *stalled; /* the first letters of what waits */
 static bool waits;	    /* something does */
 static bool no_commands;    /* chmod and rm are none of its commands */
 static bool puts_fail;	    /* in the middle */
+static unsigned looks;	    /* how often it was asked about a directory */
 static char done[4096];	    /* by the guest: "put in/a; mv in/a in/b; " */
 
 static struct sbx_fs fs;
@@ -99,6 +100,14 @@ static inline bool was_done(const char *what)
 	return found;
 }
 
+static inline unsigned looks_so_far(void)
+{
+	pthread_mutex_lock(&guest_lock);
+	unsigned count = looks;
+	pthread_mutex_unlock(&guest_lock);
+	return count;
+}
+
 static inline void wait_until_done(const char *what)
 {
 	for (int i = 0; i < 2000 && !was_done(what); i++)
@@ -156,6 +165,7 @@ static inline int guest_stat(struct sbx_plane *plane, const char *path, const st
 	(void)call;
 	pthread_mutex_lock(&guest_lock);
 	const struct row *row = find_row(path);
+	looks += row && row->is_directory;
 	if (row)
 		*out = stat_of(row);
 	pthread_mutex_unlock(&guest_lock);

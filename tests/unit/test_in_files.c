@@ -302,8 +302,37 @@ START_TEST(a_directory_with_staged_files_is_not_replaced)
 }
 END_TEST
 
-UNIT_MAIN("in_files", a_directory_with_staged_files_is_not_replaced,
-	a_file_is_opened_when_its_mode_is_set, a_mode_goes_with_the_bytes_of_small_files_only,
+/* Who writes a hundred files into a directory passes it a hundred times: that it is still there was
+ * shown by each that landed. Bounded, since its mode and time were not. */
+START_TEST(a_directory_that_uploads_pass_through_is_not_asked_for_each_time)
+{
+	enum { HOLDS_MS = 800 };
+	prepare();
+	options.entry_timeout_ms = HOLDS_MS;
+	begin();
+	uint64_t in = in_dir();
+	ck_assert_int_eq(make_directory(in, "d"), 0);
+	uint64_t parent = node_of(in, "d");
+	usleep((HOLDS_MS * 5 / 8) * 1000);
+	(void)save(parent, "one", "1");
+	usleep((HOLDS_MS * 5 / 8) * 1000);
+	/* It was looked at longer ago than it holds. */
+	unsigned before = looks_so_far();
+	ck_assert(is_there(in, "d"));
+	ck_assert_uint_eq(looks_so_far(), before);
+	for (int i = 0; i < 12; i++) {
+		(void)save(parent, "more", "1");
+		usleep((HOLDS_MS / 2) * 1000);
+		ck_assert(is_there(in, "d"));
+	}
+	ck_assert_uint_gt(looks_so_far(), before);
+	finish();
+}
+END_TEST
+
+UNIT_MAIN("in_files", a_directory_that_uploads_pass_through_is_not_asked_for_each_time,
+	a_directory_with_staged_files_is_not_replaced, a_file_is_opened_when_its_mode_is_set,
+	a_mode_goes_with_the_bytes_of_small_files_only,
 	what_is_gathered_goes_along_with_its_directory,
 	the_guests_own_file_outlives_one_that_may_not_replace_it,
 	a_file_that_was_removed_while_open_is_closed_with_it,
