@@ -45,13 +45,16 @@ static char *told_staging_dir(const char *directory)
 static int list_pending(const char *root, const char *directory, bool lazy,
 	struct sbx_pending *pending, struct sbx_error *err)
 {
-	const int looks = lazy ? 50 : 300;
+	const int looks = lazy ? 50 : 300, looks_until_said = 20;
 	const struct sbx_pending_filter filter = { .mount_dir = directory };
 	for (int i = 0;; i++) {
 		int rc = sbx_pending_list(root, &filter, pending, err);
 		if (rc < 0 || !pending->live_count || i == looks)
 			return rc;
 		sbx_pending_finish(pending);
+		if (i == looks_until_said && !lazy)
+			(void)fprintf(stderr, "unmounted; the mount's process still ends what it "
+					      "has begun\n"); /* nowhere else to say it */
 		(void)nanosleep(
 			&(struct timespec){ .tv_nsec = 100000000 }, NULL); /* cut short is fine */
 	}
