@@ -437,6 +437,10 @@ finally:
         daemon.wait()
     subprocess.run(["umount", "-l", MOUNT], stderr=subprocess.DEVNULL)
     engine("down")
+    if not all(results) and os.path.exists(scratch + "/mount.log"):
+        # What the errnos do not tell, beside the verdicts: the log goes with the scratch directory.
+        said = re.findall(r".*(?:agree|suspended|somebody else|frozen|cgroup|paus).*", content(scratch + "/mount.log").decode(errors="replace"))
+        print("\n".join(f"    of {len(said)}: {line[:200]}" for line in said[-20:]), flush=True)
     if os.environ.get("SOAK_LOG") and os.path.exists(scratch + "/mount.log"):
         shutil.copy(scratch + "/mount.log", os.environ["SOAK_LOG"])
     shutil.rmtree(scratch, ignore_errors=True)
