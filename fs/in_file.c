@@ -240,9 +240,24 @@ void sbx_in_file_abandon(struct sbx_in_file *file)
 		let_go(file, false);
 }
 
+/* Nobody reads its bytes any more but by a handle. */
+static void recycle(struct sbx_in_file *file)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	if (sbx_staging_recycle(file->home->view->fs->in->staging, file->sequence, file->fd, &err))
+		sbx_log(SBX_LOG_WARNING, "%s", err.message);
+	if (file->fd >= 0)
+		(void)close(file->fd); /* empty */
+	file->fd = -1;
+	file->recorded = file->marked = false;
+}
+
 void sbx_in_file_retire(struct sbx_in_file *file, bool keep_node)
 {
-	forget(file);
+	if (file->handles || sbx_in_file_busy(file))
+		forget(file);
+	else
+		recycle(file);
 	if (file->node)
 		file->node->overwritten = !keep_node;
 	let_go(file, keep_node);

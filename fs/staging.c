@@ -246,6 +246,7 @@ void sbx_staging_close(struct sbx_staging *staging)
 	if (!staging)
 		return;
 	bool kept = false;
+	sbx_staging_drop_spares(staging);
 	DIR *entries = fdopendir(dup(staging->directory));
 	for (struct dirent *entry; entries && (entry = readdir(entries));)
 		kept = kept || sbx_staging_is_record(staging, entry->d_name);

@@ -92,6 +92,10 @@ int sbx_staging_record(struct sbx_staging *staging, const struct sbx_staged *sta
 /* The bytes have landed or were discarded: removes the record, then the data. What is not there is
  * no error. */
 int sbx_staging_forget(struct sbx_staging *staging, uint64_t sequence, struct sbx_error *err);
+/* The same of a data file that nobody has open or ever will, fd its own or -1: emptied, it is the
+ * next that sbx_staging_create gives out, on whose thread this is called. */
+int sbx_staging_recycle(
+	struct sbx_staging *staging, uint64_t sequence, int fd, struct sbx_error *err);
 /* The record alone: the data stays as a cache for as long as its owner has it open. fd: the data
  * file, -1 if it is not at hand. */
 int sbx_staging_forget_record(

@@ -143,14 +143,31 @@ static int remove_attribute(
 	return 0;
 }
 
+/* By a number that was not given out before: numbers are the order in which files were made. */
+static int open_spare(struct sbx_staging *staging, const char *name)
+{
+	char spare[SBX_STAGING_NAME_SIZE];
+	if (!staging->spare_count)
+		return -1;
+	sbx_staging_data_name(staging->spares[--staging->spare_count], spare);
+	if (renameat(staging->directory, spare, staging->directory, name) < 0)
+		return -1;
+	int fd = openat(staging->directory, name, O_RDWR | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		(void)unlinkat(staging->directory, name, 0); /* its name is wanted */
+	return fd;
+}
+
 int sbx_staging_create(
 	struct sbx_staging *staging, uint64_t *sequence, int *fd, struct sbx_error *err)
 {
 	char name[SBX_STAGING_NAME_SIZE];
 	*sequence = atomic_fetch_add(&staging->next, 1);
 	sbx_staging_data_name(*sequence, name);
-	*fd = openat(
-		staging->directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	*fd = open_spare(staging, name);
+	if (*fd < 0)
+		*fd = openat(staging->directory, name,
+			O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int spared = sbx_descriptor_spared(*fd);
 	if (spared < 0 && *fd >= 0) {
 		*fd = -1;
@@ -235,4 +252,32 @@ int sbx_staging_forget(struct sbx_staging *staging, uint64_t sequence, struct sb
 		return result;
 	sbx_staging_data_name(sequence, name);
 	return remove_name(staging, name, err);
+}
+
+int sbx_staging_recycle(
+	struct sbx_staging *staging, uint64_t sequence, int fd, struct sbx_error *err)
+{
+	char name[SBX_STAGING_NAME_SIZE];
+	sbx_staging_data_name(sequence, name);
+	cleanup_close int own =
+		fd >= 0 ? -1 : openat(staging->directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	int file = fd >= 0 ? fd : own;
+	if (file < 0 || staging->spare_count == SBX_STAGING_SPARES)
+		return sbx_staging_forget(staging, sequence, err);
+	int result = sbx_staging_forget_record(staging, sequence, file, err);
+	if (result)
+		return result;
+	if (ftruncate(file, 0) < 0)
+		return remove_name(staging, name, err);
+	staging->spares[staging->spare_count++] = sequence;
+	return 0;
+}
+
+void sbx_staging_drop_spares(struct sbx_staging *staging)
+{
+	char name[SBX_STAGING_NAME_SIZE];
+	while (staging->spare_count) {
+		sbx_staging_data_name(staging->spares[--staging->spare_count], name);
+		(void)unlinkat(staging->directory, name, 0); /* else the next opening removes it */
+	}
 }

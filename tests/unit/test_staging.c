@@ -1,12 +1,15 @@
 /* test_staging.c: what was recorded comes back after a crash, exactly; the rest is told apart. */
 #include "staging_store.h"
 
+#include "../../fs/staging_store.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 
 static struct sbx_staged_list recover(struct sbx_staging *staging)
 {
@@ -213,6 +216,66 @@ START_TEST(the_newest_record_counts_wherever_it_is)
 }
 END_TEST
 
-UNIT_MAIN("staging", the_newest_record_counts_wherever_it_is,
-	gives_back_after_a_crash_what_was_recorded, marks_what_may_not_be_what_was_meant,
-	is_private_locked_and_gone_when_empty, refuses_a_link_in_its_place)
+/* What landed serves the next file, which begins empty, is a later one, and has no record. */
+START_TEST(a_file_that_is_done_with_is_used_again)
+{
+	char *root = make_root();
+	struct sbx_staging *staging = open_store(root);
+	struct sbx_error err = SBX_ERROR_INIT;
+	uint64_t first, second;
+	struct stat before, after;
+	int fd;
+	ck_assert_int_eq(sbx_staging_create(staging, &first, &fd, &err), 0);
+	ck_assert_int_eq(write(fd, "secret", 6), 6);
+	ck_assert_int_eq(note(staging, first, "in/old", fd), 0);
+	ck_assert_int_eq(fstat(fd, &before), 0);
+	ck_assert_int_eq(sbx_staging_recycle(staging, first, fd, &err), 0);
+	ck_assert_int_eq(close(fd), 0);
+	cleanup_free char *spare = file_path(root, first, ".data");
+	ck_assert_int_eq(stat(spare, &after), 0);
+	ck_assert(after.st_size == 0 && after.st_blocks == 0); /* the bytes are gone now */
+	ck_assert_int_eq(getxattr(spare, "user.sbxfs.record", NULL, 0), -1);
+	ck_assert_int_eq(sbx_staging_create(staging, &second, &fd, &err), 0);
+	ck_assert_int_eq(fstat(fd, &after), 0);
+	ck_assert_uint_eq(after.st_ino, before.st_ino);
+	ck_assert_int_eq(after.st_size, 0);
+	ck_assert_int_eq(after.st_mode & 07777, 0600);
+	ck_assert_uint_gt(second, first);
+	ck_assert_int_eq(access(spare, F_OK), -1);
+	ck_assert_ptr_null(path_after_crash(root, &staging));
+	ck_assert_int_eq(close(fd), 0);
+	sbx_staging_close(staging);
+	remove_root(root);
+}
+END_TEST
+
+/* A store that keeps a record keeps no spares; nor are there ever more than so many. */
+START_TEST(spares_are_few_and_end_with_the_store)
+{
+	char *root = make_root();
+	struct sbx_staging *staging = open_store(root);
+	struct sbx_error err = SBX_ERROR_INIT;
+	static uint64_t sequences[SBX_STAGING_SPARES + 10];
+	char name[NAME_MAX + 1];
+	int fd;
+	for (size_t i = 0; i < SBX_STAGING_SPARES + 10; i++) {
+		ck_assert_int_eq(sbx_staging_create(staging, &sequences[i], &fd, &err), 0);
+		ck_assert_int_eq(close(fd), 0);
+	}
+	(void)stage(staging, "in/kept", "kept", false);
+	for (size_t i = 0; i < SBX_STAGING_SPARES + 10; i++)
+		ck_assert_int_eq(sbx_staging_recycle(staging, sequences[i], -1, &err), 0);
+	ck_assert_int_eq(tree_entries(root, name), 1);
+	cleanup_free char *store = sbx_printf("%s/%s", root, name);
+	/* about.json, the record and its data. */
+	ck_assert_int_eq(tree_entries(store, name), SBX_STAGING_SPARES + 3);
+	sbx_staging_close(staging);
+	ck_assert_int_eq(tree_entries(store, name), 3);
+	remove_root(root);
+}
+END_TEST
+
+UNIT_MAIN("staging", a_file_that_is_done_with_is_used_again, spares_are_few_and_end_with_the_store,
+	the_newest_record_counts_wherever_it_is, gives_back_after_a_crash_what_was_recorded,
+	marks_what_may_not_be_what_was_meant, is_private_locked_and_gone_when_empty,
+	refuses_a_link_in_its_place)
