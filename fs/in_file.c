@@ -73,6 +73,7 @@ int sbx_in_file_create(struct sbx_view *view, const char *path, uint32_t mode,
 struct sbx_in_file *sbx_in_file_adopt(struct sbx_view *view, const struct sbx_staged *staged)
 {
 	struct sbx_in_file *file = make(view, staged->path);
+	file->adopted = true;
 	file->sequence = staged->sequence;
 	file->size = staged->size;
 	file->mode = staged->mode;
@@ -254,7 +255,7 @@ static void recycle(struct sbx_in_file *file)
 
 void sbx_in_file_retire(struct sbx_in_file *file, bool keep_node)
 {
-	if (file->handles || sbx_in_file_busy(file))
+	if (file->handles || sbx_in_file_busy(file) || file->adopted)
 		forget(file);
 	else
 		recycle(file);

@@ -81,6 +81,7 @@ static void leave(struct sbx_in_file *file, const char *reason)
 		sbx_fail_kind(&file->failure, SBX_KIND_GONE, ESTALE, "%s", reason);
 	sbx_in_file_describe(file, &staged);
 	staged.open |= file->writers > 0;
+	staged.damaged = staged.open; /* as the next mount would find it */
 	if (sbx_staging_record(fs->in->staging, &staged, -1, false, &err))
 		sbx_log(SBX_LOG_ERROR, "%s: %s is lost: %s", staged.sandbox_name, staged.path,
 			err.message);

@@ -99,6 +99,51 @@ START_TEST(a_sandbox_that_goes_stops_nobody_for_a_disk)
 }
 END_TEST
 
+static void it_goes_and_comes_back(size_t left)
+{
+	remove_sandbox();
+	for (int tries = 0; fs.in->orphans.count != left && tries < 300; tries++)
+		assert_silent(10);
+	ck_assert_uint_eq(fs.in->orphans.count, left);
+	show_sandbox();
+}
+
+/* A rule by name, and `docker rename` there and back: what was closed is sent, what was still being
+ * written is half of something. */
+START_TEST(a_sandbox_that_comes_back_gets_what_was_closed)
+{
+	prepare();
+	options.async = true;
+	begin();
+	uint64_t in = in_dir();
+	write_text(create(in, "half"), "hal");
+	(void)save(in, "whole", "hello");
+	it_goes_and_comes_back(2);
+	wait_until_done("put in/whole");
+	assert_silent(200);
+	ck_assert(!was_done("put in/half"));
+	finish();
+}
+END_TEST
+
+/* Its staged bytes are of use for nothing else while somebody reads them. */
+START_TEST(who_has_a_file_open_keeps_its_bytes_when_it_lands_from_another_view)
+{
+	prepare();
+	options.async = true;
+	options.entry_timeout_ms = 50;
+	begin();
+	uint64_t in = in_dir();
+	struct open_file reader = open_node(save(in, "f", "old bytes").node, O_RDONLY);
+	it_goes_and_comes_back(1);
+	wait_until_done("put in/f");
+	assert_silent(300); /* and it is the guest's alone */
+	ck_assert_int_eq(descriptors(), 1);
+	assert_reads(reader, "old bytes");
+	finish();
+}
+END_TEST
+
 /* Enough names for the engine to be asked for all of them. */
 static void have_it_listed(uint64_t parent)
 {
@@ -338,5 +383,7 @@ UNIT_MAIN("in_files", a_directory_that_uploads_pass_through_is_not_asked_for_eac
 	a_file_that_was_removed_while_open_is_closed_with_it,
 	a_file_that_landed_by_itself_is_closed, names_are_forgotten_when_their_listing_is_old,
 	a_directory_that_is_there_already_is_found, a_removed_name_is_gone_at_once,
+	a_sandbox_that_comes_back_gets_what_was_closed,
+	who_has_a_file_open_keeps_its_bytes_when_it_lands_from_another_view,
 	a_sandbox_that_goes_stops_nobody_for_a_disk, half_a_file_is_never_taken_for_a_whole_one,
 	what_was_replaced_is_not_sent_over_its_successor)
