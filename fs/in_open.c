@@ -162,6 +162,16 @@ static void fetched(struct sbx_request *request, int result, const struct sbx_er
 		sbx_answer_open(request, open_file(request, file));
 }
 
+/* What it waits for; a request may come here again. */
+static void remember(struct sbx_request *request, struct sbx_in_file *file)
+{
+	struct sbx_in_op *op = sbx_in_op(request);
+	sbx_in_file_ref(file);
+	if (op->file)
+		sbx_in_file_unref(op->file);
+	op->file = file;
+}
+
 /* Nothing is staged: starts with nothing, or with what the guest has. */
 static void stage(struct sbx_request *request)
 {
@@ -187,8 +197,7 @@ static void stage(struct sbx_request *request)
 	file->mtime_s = node->st.mtime_s;
 	file->mtime_ns = node->st.mtime_ns;
 	sbx_in_file_bind(file, node);
-	sbx_in_op(request)->file = file;
-	sbx_in_file_ref(file);
+	remember(request, file);
 	sbx_in_wait_long(request);
 	sbx_in_fetch(file);
 	sbx_request_park(request, &file->settled, fetched);
@@ -237,8 +246,7 @@ void sbx_in_open(struct sbx_request *request)
 		return;
 	}
 	if (file->loading) {
-		sbx_in_op(request)->file = file;
-		sbx_in_file_ref(file);
+		remember(request, file);
 		sbx_request_park(request, &file->settled, fetched);
 		return;
 	}
