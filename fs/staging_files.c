@@ -152,7 +152,8 @@ static int open_spare(struct sbx_staging *staging, const char *name)
 	sbx_staging_data_name(staging->spares[--staging->spare_count], spare);
 	if (renameat(staging->directory, spare, staging->directory, name) < 0)
 		return -1;
-	int fd = openat(staging->directory, name, O_RDWR | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+	/* It is empty; to cut it once more would have ext4 write the new bytes out at the close. */
+	int fd = openat(staging->directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		(void)unlinkat(staging->directory, name, 0); /* its name is wanted */
 	return fd;
@@ -264,9 +265,10 @@ int sbx_staging_recycle(
 	int file = fd >= 0 ? fd : own;
 	if (file < 0 || staging->spare_count == SBX_STAGING_SPARES)
 		return sbx_staging_forget(staging, sequence, err);
-	int result = sbx_staging_forget_record(staging, sequence, file, err);
-	if (result)
-		return result;
+	struct sbx_error unheeded = SBX_ERROR_INIT;
+	/* What cannot be written to can perhaps be removed, its record with it. */
+	if (sbx_staging_forget_record(staging, sequence, file, &unheeded))
+		return sbx_staging_forget(staging, sequence, err);
 	if (ftruncate(file, 0) < 0)
 		return remove_name(staging, name, err);
 	staging->spares[staging->spare_count++] = sequence;
