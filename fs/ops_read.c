@@ -45,11 +45,10 @@ static void opened(struct sbx_request *request, struct sbx_spool *spool)
 	struct sbx_handle *handle = sbx_handle_create(request->fs, request->node);
 	handle->spool = spool;
 	request->node->spools++;
+	request->node->served = true;
 	request->fi.noflush = 1;
-	if (!sbx_passthrough_open(request, handle)) {
-		request->node->served = true;
-		request->fi.keep_cache = 1; /* a version never changes */
-	}
+	request->fi.keep_cache =
+		!sbx_passthrough_open(request, handle); /* a version never changes */
 	sbx_answer_open(request, handle);
 }
 

@@ -5,12 +5,14 @@
 
 #ifdef SBX_PASSTHROUGH
 
+#include <fcntl.h>
 #include <linux/fuse.h>
 #include <sys/ioctl.h>
 
 void sbx_passthrough_init(struct sbx_fs *fs, struct fuse_conn_info *conn)
 {
-	fs->passes = fuse_set_feature_flag(conn, FUSE_CAP_PASSTHROUGH);
+	/* Wanted, it takes one level of stacking from those who put an overlay on the mount. */
+	fs->passes = geteuid() == 0 && fuse_set_feature_flag(conn, FUSE_CAP_PASSTHROUGH);
 }
 
 /* Not after the first refusal: what it is for does not change while we run. */
@@ -40,6 +42,11 @@ bool sbx_passthrough_open(struct sbx_request *request, struct sbx_handle *handle
 {
 	struct sbx_fs *fs = request->fs;
 	struct sbx_node *node = request->node;
+	/* The spool's file system may want whole blocks of it, or know nothing of it. */
+	if (request->fi.flags & O_DIRECT) {
+		request->fi.direct_io = node->passing > 0; /* neither of the two kinds */
+		return false;
+	}
 	if (node->passing) {
 		sbx_spool_ref(fs->spools, node->passed);
 		sbx_spool_unref(fs->spools, handle->spool);
@@ -53,7 +60,6 @@ bool sbx_passthrough_open(struct sbx_request *request, struct sbx_handle *handle
 	handle->passing = true;
 	node->passing++;
 	request->fi.backing_id = node->backing;
-	request->fi.keep_cache = 0; /* the kernel refuses both */
 	fs->counters.passed_through++;
 	return true;
 }

@@ -4,7 +4,8 @@
  *
  * Built in with -Dpassthrough=enabled, which wants libfuse 3.17; permitted to a daemon with
  * CAP_SYS_ADMIN whose cache directory lies on no overlay. Where it is not, files are read as
- * without it. All of it runs on the loop's thread.
+ * without it. What is mapped and then closed keeps its spool on the disk until it is unmapped,
+ * outside the budget: the kernel does not tell. All of it runs on the loop's thread.
  */
 #ifndef SBX_FS_PASSTHROUGH_H
 #define SBX_FS_PASSTHROUGH_H
@@ -18,10 +19,10 @@ struct sbx_handle;
 /* While the kernel says hello. */
 void sbx_passthrough_init(struct sbx_fs *fs, struct fuse_conn_info *conn);
 
-/* The handle, which has its spool and is about to be opened by request, is to be read past us if
- * that is possible: the answer in request->fi then says so. The kernel takes no cached open beside
- * it of the same node, so all handles of a node are of one kind, and of one spool: this one's may
- * be replaced by that of those before it. */
+/* Whether the handle, which has its spool and is about to be opened by request, is read past us:
+ * the answer in request->fi then says so, and must not ask for keep_cache. The kernel takes no
+ * cached open beside it of the same node, so all handles of a node are of one kind, and of one
+ * spool: this one's may be replaced by that of those before it. */
 bool sbx_passthrough_open(struct sbx_request *request, struct sbx_handle *handle);
 
 /* Its handle is being freed. */

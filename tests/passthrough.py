@@ -149,6 +149,20 @@ def test_a_removed_sandbox_leaves_the_open_file():
         start()
 
 
+def test_unbuffered():
+    """O_DIRECT wants whole blocks of the spool's file system; of us it never did."""
+    with mounted():
+        want = filled()
+        direct = lambda: hashlib.sha256(run("dd", "if=" + BIG, "iflag=direct", "bs=1000000", "status=none")).hexdigest()
+        assert direct() == want and passed()[0] == 0
+        time.sleep(0.2)
+        with opened() as fd:
+            assert passed()[0] == 1
+            assert direct() == want, "beside one that passes"
+            assert digest(fd) == want
+        assert direct() == want
+
+
 def test_small_ones_are_answered_by_us():
     with mounted():
         want = guest("head -c 1000 /dev/urandom > out/small; sha256sum out/small").split()[0]
