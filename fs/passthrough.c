@@ -42,16 +42,13 @@ bool sbx_passthrough_open(struct sbx_request *request, struct sbx_handle *handle
 {
 	struct sbx_fs *fs = request->fs;
 	struct sbx_node *node = request->node;
-	/* The spool's file system may want whole blocks of it, or know nothing of it. */
-	if (request->fi.flags & O_DIRECT) {
-		request->fi.direct_io = node->passing > 0; /* neither of the two kinds */
-		return false;
-	}
+	/* The spool's file system may want whole blocks of such a reader, or know nothing of it. */
+	bool unbuffered = request->fi.flags & O_DIRECT;
 	if (node->passing) {
 		sbx_spool_ref(fs->spools, node->passed);
 		sbx_spool_unref(fs->spools, handle->spool);
 		handle->spool = node->passed;
-	} else if (may_begin(node, handle->spool)) {
+	} else if (!unbuffered && may_begin(node, handle->spool)) {
 		node->backing = register_backing(request, handle->spool->fd);
 		node->passed = node->backing ? handle->spool : NULL;
 	}
@@ -60,6 +57,7 @@ bool sbx_passthrough_open(struct sbx_request *request, struct sbx_handle *handle
 	handle->passing = true;
 	node->passing++;
 	request->fi.backing_id = node->backing;
+	request->fi.direct_io = unbuffered; /* beside others that pass: its reads come to us */
 	fs->counters.passed_through++;
 	return true;
 }
