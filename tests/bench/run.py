@@ -187,6 +187,7 @@ def gigabyte(small):
     dd(local)
     # Ours first looks once more at what was read more than a second ago: that is not the page cache.
     warm, beside = in_turn(repeat, lambda: os.stat(path), lambda: dd(path), lambda: dd(local))
+    passed = world.stats()["requests"]["passed_through"]
     os.unlink(local)
     before = []
 
@@ -201,7 +202,7 @@ def gigabyte(small):
     world.unmount()
     bound = alone(world.socket, name, lambda requests: (requests.walk("/work/out/g"), curl_archive(name, "/work/out/g")), repeat)
     row("read 1 GiB, cold", cold, "curl of the archive to /dev/null", beside_cold, 1.10, bound=bound)
-    row("read 1 GiB, warm", warm, "dd of the same bytes from a local file, warm", beside, 3)
+    row("read 1 GiB, warm", warm, "dd of the same bytes from a local file, warm", beside, 1.1 if passed else 3, "passed through" if passed else "")
     if small:
         row("head -c 1K of 1 GiB", head, "cold cat of 1 KiB", small, 1.2, f"{moved >> 20} MiB moved, {'below' if moved < 16 << 20 else 'NOT below'} 16")
 
