@@ -182,10 +182,17 @@ static void stat_done(struct sbx_job *job)
 	sbx_job_free(job);
 }
 
+/* Of a way down the kernel asks again for what it believes no longer, which may be its upper part
+ * alone: that does not make it shorter. */
 void sbx_trail_note(struct sbx_view *view, const char *directory)
 {
-	view->trail_ms = sbx_clock_ms();
-	if (view->trail && strcmp(view->trail, directory) == 0)
+	size_t length = strlen(directory);
+	int64_t now_ms = sbx_clock_ms();
+	bool same = view->trail && strncmp(view->trail, directory, length) == 0;
+	if (same && view->trail[length] == '/' && now_ms - view->trail_ms <= TRAIL_MS)
+		return;
+	view->trail_ms = now_ms;
+	if (same && !view->trail[length])
 		return;
 	free(view->trail);
 	view->trail = sbx_strdup(directory);

@@ -375,7 +375,30 @@ START_TEST(a_directory_that_uploads_pass_through_is_not_asked_for_each_time)
 }
 END_TEST
 
-UNIT_MAIN("in_files", a_directory_that_uploads_pass_through_is_not_asked_for_each_time,
+/* The kernel believes the lower part of a way still, and asks for the upper one alone. */
+START_TEST(a_way_down_is_not_forgotten_half_way)
+{
+	prepare();
+	options.entry_timeout_ms = 300;
+	begin();
+	uint64_t in = in_dir();
+	ck_assert_int_eq(make_directory(in, "d"), 0);
+	uint64_t d = node_of(in, "d");
+	ck_assert_int_eq(make_directory(d, "e"), 0);
+	ck_assert(!is_there(node_of(d, "e"), "x"));
+	for (int times = 0; times < 2; times++) {
+		usleep(500 * 1000);
+		unsigned before = looks_so_far();
+		ck_assert(is_there(in, "d"));
+		/* And at e, which it will come to. */
+		ck_assert_uint_eq(looks_so_far(), before + 2);
+	}
+	finish();
+}
+END_TEST
+
+UNIT_MAIN("in_files", a_way_down_is_not_forgotten_half_way,
+	a_directory_that_uploads_pass_through_is_not_asked_for_each_time,
 	a_directory_with_staged_files_is_not_replaced, a_file_is_opened_when_its_mode_is_set,
 	a_mode_goes_with_the_bytes_of_small_files_only,
 	what_is_gathered_goes_along_with_its_directory,
