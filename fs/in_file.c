@@ -215,10 +215,14 @@ static void let_go(struct sbx_in_file *file, bool keep_node)
 	sbx_in_file_unref(file);
 }
 
-static void forget(struct sbx_in_file *file)
+/* reusable: nobody reads its bytes, nor will. */
+static void forget(struct sbx_in_file *file, bool reusable)
 {
+	struct sbx_staging *staging = file->home->view->fs->in->staging;
 	struct sbx_error err = SBX_ERROR_INIT;
-	if (sbx_staging_forget(file->home->view->fs->in->staging, file->sequence, &err))
+	int result = reusable ? sbx_staging_recycle(staging, file->sequence, file->fd, &err)
+			      : sbx_staging_forget(staging, file->sequence, &err);
+	if (result)
 		sbx_log(SBX_LOG_WARNING, "%s", err.message);
 	file->recorded = file->marked = false;
 }
@@ -228,7 +232,7 @@ void sbx_in_file_unlink(struct sbx_in_file *file)
 	if (!file->linked)
 		return;
 	sbx_in_file_ref(file);
-	forget(file);
+	forget(file, false);
 	let_go(file, false);
 	sbx_waiters_resume(&file->settled, 0, NULL); /* what they wait for will not come */
 	/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the one of its own from above */
@@ -241,24 +245,9 @@ void sbx_in_file_abandon(struct sbx_in_file *file)
 		let_go(file, false);
 }
 
-/* Nobody reads its bytes any more but by a handle. */
-static void recycle(struct sbx_in_file *file)
-{
-	struct sbx_error err = SBX_ERROR_INIT;
-	if (sbx_staging_recycle(file->home->view->fs->in->staging, file->sequence, file->fd, &err))
-		sbx_log(SBX_LOG_WARNING, "%s", err.message);
-	if (file->fd >= 0)
-		(void)close(file->fd); /* empty */
-	file->fd = -1;
-	file->recorded = file->marked = false;
-}
-
 void sbx_in_file_retire(struct sbx_in_file *file, bool keep_node)
 {
-	if (file->handles || sbx_in_file_busy(file) || file->adopted)
-		forget(file);
-	else
-		recycle(file);
+	forget(file, !file->handles && !sbx_in_file_busy(file) && !file->adopted);
 	if (file->node)
 		file->node->overwritten = !keep_node;
 	let_go(file, keep_node);

@@ -47,9 +47,9 @@ struct sbx_in_file {
 	unsigned handles;      /* open */
 	unsigned writers;      /* of these, for writing */
 	bool linked;	       /* found by its path */
-	bool adopted;	/* left by an earlier mount, or when its sandbox went: there may still be
-			 * handles   of that one on its bytes */
-	bool temporary; /* its name is one that savers rename: kept local */
+	bool adopted;	       /* from an earlier mount, or from when its sandbox went: there may
+				* still be handles of that time on its bytes */
+	bool temporary;	       /* its name is one that savers rename: kept local */
 	enum sbx_landed landed;
 
 	uint64_t sequence; /* its data file and record */

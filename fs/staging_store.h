@@ -21,8 +21,7 @@ struct sbx_staging {
 	char *mount_dir, *engine_key, *engine_url;
 	atomic_uint_fast64_t next; /* sequence */
 	/* Empty data files without a record: making a file where many were just removed is slow on
-	 * some file systems (0.2 to 1 ms on ext4, which spares the numbers of removed ones for
-	 * minutes). One thread's. */
+	 * ext4 (docs/performance.md). One thread's. */
 	uint64_t spares[SBX_STAGING_SPARES];
 	size_t spare_count;
 };

@@ -53,8 +53,9 @@ static int list_pending(const char *root, const char *directory, bool lazy,
 			return rc;
 		sbx_pending_finish(pending);
 		if (i == looks_until_said && !lazy)
-			(void)fprintf(stderr, "unmounted; the mount's process still ends what it "
-					      "has begun\n"); /* nowhere else to say it */
+			(void)fprintf(stderr,
+				"%s is unmounted; its process still ends what it has begun\n",
+				directory); /* nowhere else to say it */
 		(void)nanosleep(
 			&(struct timespec){ .tv_nsec = 100000000 }, NULL); /* cut short is fine */
 	}
